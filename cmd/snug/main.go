@@ -19,16 +19,16 @@ import (
 	"snug/internal/gpu/local"
 )
 
-// version is the newest of CHANGELOG.md, or with -dev the one after it. A linker may set
-// another (-ldflags "-X main.version=0.5.0-mine").
+// version is the newest release in CHANGELOG.md or, with -dev, the one after it. The linker can override it
+// (-ldflags "-X main.version=0.5.0-mine").
 var version = "0.5.0-dev"
 
-// commit is the commit that snug was built from, for builds in which Go records none: those of a git worktree or of an
-// archive. A linker sets it.
+// commit is the commit that snug was built from. The linker sets it in builds for which Go records no commit, such as
+// those from a git worktree or an archive.
 var commit string
 
 func main() {
-	debug.SetGCPercent(400)         // short-lived: memory is cheaper than collecting garbage,
+	debug.SetGCPercent(400)         // snug is short-lived: memory is cheaper than collecting garbage,
 	debug.SetMemoryLimit(640 << 20) // up to this limit; a lower one costs more time than it saves memory
 	info, _ := debug.ReadBuildInfo()
 	build := cli.BuildOf(version, info)
@@ -40,12 +40,12 @@ func main() {
 		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 		WriteFile: writeFile,
 		Listen:    func(address string) (net.Listener, error) { return net.Listen("tcp", address) },
-		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // for longer than a moment
-		HoldsMuch: func() { debug.SetMemoryLimit(420 << 20) }, // otherwise the collector would never rest
+		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // a long run should stay small
+		HoldsMuch: func() { debug.SetMemoryLimit(420 << 20) }, // a lower limit would keep the collector busy all the time
 	}, os.Args[1:]))
 }
 
-// writeFile renames a file into place once it is complete on disk, so that no reader sees half of one.
+// writeFile renames a file into place once it is complete on disk, so that readers never see a partial file.
 func writeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".snug-*")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestVersion checks that the program and the CHANGELOG have the same version: that of the newest heading
-// or, if there are changes above it, the one they will be released in.
+// TestVersion checks that the program's version matches CHANGELOG.md: the newest heading or, if there are
+// changes above it, the next release.
 func TestVersion(t *testing.T) {
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {

@@ -14,12 +14,11 @@ type reply[A any] struct {
 	request
 	answer A
 	failed error // why this request has no answer
-	broken error // why there is no further request
+	broken error // why there are no further requests
 }
 
 // answer answers each setup with ask, several at a time, and prints the answers with show, in order. Until an
-// answer is ready, a terminal shows the status. A setup that cannot be answered does not stop the rest; failed
-// counts such setups.
+// answer is ready, a terminal shows the status. A failed setup does not stop the rest; failed counts them.
 func answer[A any](env Env, json bool, status func() string, rs requests, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
 	q := newQueue[A]()
 	defer close(q.stop)
@@ -47,7 +46,7 @@ func answer[A any](env Env, json bool, status func() string, rs requests, ask fu
 	return failed, verdict(failed, asked, last, json)
 }
 
-// waitFor waits for a reply, and until it comes shows the status on a terminal.
+// waitFor waits for a reply, showing the status on a terminal meanwhile.
 func waitFor[A any](env Env, status func() string, coming chan reply[A]) reply[A] {
 	defer env.progress(status)()
 	return <-coming
@@ -59,22 +58,22 @@ func simulating() string { return "simulating" }
 // many is the number of answers from which a command is expected to take a long time.
 const many = 100
 
-// queue holds the replies to come, in the order of their requests. Its length is bounded, so no more of a
-// setup file is read than is being answered.
+// queue contains the pending replies, in the order of their requests. Its length is bounded, so a setup file
+// is not read further ahead than needed.
 type queue[A any] struct {
 	coming chan chan reply[A]
 	ahead  chan reply[A] // the next reply, if it was requested early
-	stop   chan struct{} // closed when no replies are wanted any more
+	stop   chan struct{} // closed when no more replies are wanted
 }
 
 func newQueue[A any]() *queue[A] {
 	return &queue[A]{coming: make(chan chan reply[A], atOnce()), stop: make(chan struct{})}
 }
 
-// atOnce returns how many setups are answered at a time. Each takes some megabytes.
+// atOnce returns how many setups are answered at a time. Each takes a few megabytes.
 func atOnce() int { return min(runtime.GOMAXPROCS(0), 16) }
 
-// next returns the channel on which the next reply will come, and false at the end.
+// next returns the channel for the next reply, and false at the end.
 func (q *queue[A]) next() (chan reply[A], bool) {
 	if r := q.ahead; r != nil {
 		q.ahead = nil
@@ -91,7 +90,7 @@ func (q *queue[A]) more() bool {
 	return ok
 }
 
-// fill asks for the reply to each request, several at once.
+// fill requests the replies, several at once.
 func (q *queue[A]) fill(rs requests, ask func(*setup.Setup) (A, error)) {
 	defer close(q.coming)
 	slots := make(chan struct{}, atOnce())

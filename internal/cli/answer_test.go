@@ -14,7 +14,7 @@ import (
 	"snug/internal/setup"
 )
 
-// No more of many setups are read than are being answered, and the answers are in order.
+// Setups are not read further ahead than needed, and the answers are in order.
 func TestAnswersAsItReads(t *testing.T) {
 	const n = 10_000
 	var read, shown, most atomic.Int64
@@ -43,12 +43,12 @@ func TestAnswersAsItReads(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(err), "100 of 10000 setups could not be answered") || failed != n/100 {
 		t.Errorf("%d failed, %v", failed, err)
 	}
-	if limit := int64(2*runtime.GOMAXPROCS(0) + n/100 + 4); most.Load() > limit { // the failed ones are not shown
+	if limit := int64(2*runtime.GOMAXPROCS(0) + n/100 + 4); most.Load() > limit { // failed setups are not shown
 		t.Errorf("%d were read ahead, at most %d", most.Load(), limit)
 	}
 }
 
-// A file that breaks off has the answers up to there.
+// A truncated file is answered up to its end.
 func TestAnswersUpToTheBreak(t *testing.T) {
 	broken := errors.New("reading many.jsonl: broken")
 	rs := func(yield func(request, error) bool) {

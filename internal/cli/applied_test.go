@@ -25,8 +25,8 @@ func runIn(dir string, args ...string) (int, string) {
 	return code, err.String()
 }
 
-// The plan as written fits: what optimize wrote into projects is estimated to fit afterwards. Options of the allocator
-// are only part of a plan if a file can hold them.
+// After optimize has written its plan into a project, the project is estimated to fit. Allocator options are part of a
+// plan only if a file can contain them.
 func TestWrittenPlansFit(t *testing.T) {
 	for _, c := range []struct{ name, card string }{
 		{"hf_liger_layers", "RTX-3080"}, {"trl_saved", "RTX-3080"}, {"starts_script", "RTX-3060"}, {"shell_trl_lora", "T4"}, {"axolotl_linear", "RTX-4090"},
@@ -72,7 +72,7 @@ func TestAllocatorIsExported(t *testing.T) {
 	}
 }
 
-// A command that is given is the run: another script of the folder does not decide over it, unless it is imported.
+// The given command is the run. Another script in the folder has no influence on it, unless it is imported.
 func TestCommandIsTheRun(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "train.py"), "from transformers import TrainingArguments\n"+

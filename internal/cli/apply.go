@@ -60,7 +60,7 @@ func newApply(env Env) *cobra.Command {
 	return cmd
 }
 
-// runApply runs the command: it reads the settings and writes or shows them.
+// runApply reads the settings and writes or shows them.
 func runApply(env Env, o applyOptions) error {
 	want, err := o.settings(env)
 	if err != nil {
@@ -76,8 +76,7 @@ func runApply(env Env, o applyOptions) error {
 	return report.text(env.Stdout, env.screen())
 }
 
-// write puts settings into a project's files, or only plans to: it finds the files, plans the edits and
-// writes them.
+// write finds a project's files, plans the edits for the settings, and writes them if asked to.
 func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, error) {
 	if err := env.checkFolder(f.folder); err != nil {
 		return nil, err
@@ -140,7 +139,7 @@ func (r *applyReport) recover(store *change.Store, write bool) error {
 func (o *applyOptions) settings(env Env) (wanted, error) {
 	if len(o.set) > 0 {
 		if o.rung != "" {
-			return wanted{}, errors.New("--rung chooses from the output of snug optimize on standard input; do not combine it with --set")
+			return wanted{}, errors.New("--rung selects from the output of snug optimize on standard input; do not combine it with --set")
 		}
 		return parseSet(o.set)
 	}

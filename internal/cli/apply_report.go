@@ -15,12 +15,11 @@ import (
 	"snug/internal/term"
 )
 
-// applyReport is the report of apply: what it found, planned and wrote. Its text and its JSON are in this
-// file.
+// applyReport is the report of apply: what it found, planned and wrote, as text and as JSON.
 type applyReport struct {
 	change *change.Change
 	notes  []string
-	id     int    // the change's ID in the journal, 0 if nothing was written
+	id     int    // the change's ID in the journal; 0 if nothing was written
 	flag   string // the flag that would write; --yes if empty
 }
 
@@ -68,7 +67,7 @@ func number(v any, otherwise int) int {
 	return otherwise
 }
 
-// widestLine is how many bytes of a diff's line are shown.
+// widestLine is how many bytes of a diff line are shown.
 const widestLine = 1000
 
 func (r *applyReport) text(w io.Writer, s term.Screen) error {
@@ -82,7 +81,7 @@ func (r *applyReport) text(w io.Writer, s term.Screen) error {
 	}
 	notes := r.notes
 	if cut > 0 {
-		notes = append(slices.Clip(notes), fmt.Sprintf("the diff cuts %s short after %s bytes; the files are written in full, and --json has the full diff", counted(cut, "line"), term.Count(widestLine)))
+		notes = append(slices.Clip(notes), fmt.Sprintf("the diff truncates %s to %s bytes; the files are written in full, and --json has the full diff", counted(cut, "line"), term.Count(widestLine)))
 	}
 	for _, n := range notes {
 		b.WriteString(strings.Join(wrap(strings.Fields("Note: "+n+"."), " ", s.Width), "\n") + "\n")

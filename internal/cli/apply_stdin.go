@@ -17,7 +17,7 @@ import (
 	"snug/internal/setup"
 )
 
-// wanted is the settings to write, and those that no file can hold.
+// wanted is the settings to write, and those that no file can contain.
 type wanted struct {
 	values    setup.Values
 	elsewhere []string
@@ -27,7 +27,7 @@ type wanted struct {
 }
 
 // plan plans the edits. If the settings are advice, a setting that is off and has no key in the files is
-// skipped, and so are options of the allocator that no file can hold.
+// skipped, and so are allocator options that no file can contain.
 func (w *wanted) plan(project *config.Project) (edits.Plan, error) {
 	plan, err := project.Change(w.values)
 	if err == nil || !w.advised {
@@ -62,7 +62,7 @@ type optimized struct {
 	} `json:"ladder"`
 }
 
-// maxAnswer is more than any answer of optimize.
+// maxAnswer is larger than any answer of optimize.
 const maxAnswer = 16 << 20
 
 // readOptimized reads the answer of snug optimize --json.
@@ -119,7 +119,7 @@ func (o *optimized) pick(rung string) (setup.Values, error) {
 	return settings, nil
 }
 
-// fromSettings turns the fields of a setup into settings of files. Some do not belong in files.
+// fromSettings converts the fields of a setup to settings in files. Some do not belong in files.
 func fromSettings(fields setup.Values) (wanted, error) {
 	var w wanted
 	known := map[string]systems.Setting{}

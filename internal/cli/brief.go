@@ -29,10 +29,10 @@ func brief(text string) string {
 	for tail < len(text) && !utf8.RuneStart(text[tail]) {
 		tail++
 	}
-	return fmt.Sprintf("%s [... %s bytes left out ...] %s", text[:head], term.Count(tail-head), text[tail:])
+	return fmt.Sprintf("%s [... %s bytes omitted ...] %s", text[:head], term.Count(tail-head), text[tail:])
 }
 
-// briefly is brief for each of some messages.
+// briefly applies brief to each message.
 func briefly(texts []string) []string {
 	out := make([]string, 0, len(texts))
 	for _, t := range texts {

@@ -18,7 +18,7 @@ func TestBrief(t *testing.T) {
 		if len(got) > maxMessage {
 			t.Errorf("%d bytes are left", len(got))
 		}
-		if !strings.HasPrefix(got, "train.py:2: batch is ") || !strings.HasSuffix(got, "; write a number") || !strings.Contains(got, " bytes left out ...] ") {
+		if !strings.HasPrefix(got, "train.py:2: batch is ") || !strings.HasSuffix(got, "; write a number") || !strings.Contains(got, " bytes omitted ...] ") {
 			t.Errorf("got %.60s ... %s", got, got[len(got)-60:])
 		}
 		if utf8.ValidString(long) && !utf8.ValidString(got) {

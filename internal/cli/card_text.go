@@ -10,8 +10,8 @@ import (
 	"snug/internal/units"
 )
 
-// A card is from the catalogue, or only its memory is known, or it is from the catalogue with other
-// memory: --gpu L4 --gpu-memory 30 is not an L4, but like one in everything else.
+// A card comes from the catalogue, or only its memory is known, or it is a catalogue card with different
+// memory: --gpu L4 --gpu-memory 30 is like an L4 in everything but memory.
 
 // called returns the name of a card within a sentence.
 func called(c gpu.Card) string {
@@ -34,7 +34,7 @@ func article(gb int) string {
 	return "a"
 }
 
-// soldNote returns the note that cards which are sold with the same GB differ in what they offer, if only the GB are known.
+// soldNote returns the note that cards sold with the same GB differ in available memory, if only the GB are known.
 func soldNote(card gpu.Card) []string {
 	if !card.Least {
 		return nil
@@ -47,5 +47,5 @@ func soldNote(card gpu.Card) []string {
 	if most.Total-least.Total < least.Total/100 {
 		return nil
 	}
-	return []string{fmt.Sprintf("cards that are sold with %d GB differ: %s has %v, %s %v; the least is taken, so name yours with --gpu", card.Memory, least.Name, units.Bytes(least.Total), most.Name, units.Bytes(most.Total))}
+	return []string{fmt.Sprintf("cards sold with %d GB differ: %s has %v, %s %v; the lowest is used, so name yours with --gpu", card.Memory, least.Name, units.Bytes(least.Total), most.Name, units.Bytes(most.Total))}
 }

@@ -64,7 +64,7 @@ func newCheck(env Env) *cobra.Command {
 	return cmd
 }
 
-// runCheck runs the command: it estimates the project as it is and as the base has it, compares, and prints.
+// runCheck estimates the project as it is and as in the base, compares both, and prints the result.
 func runCheck(ctx context.Context, env Env, o checkOptions) error {
 	o.wanted = true
 	if err := o.check(); err != nil {
@@ -99,12 +99,12 @@ func (o *checkOptions) check() error {
 	case o.flags.Changed("slower") && o.against == "":
 		return errors.New("--slower needs --base REVISION to compare with")
 	}
-	names, err := o.names() // relative to the folder, so that the base's files have them too
+	names, err := o.names() // relative to the folder, to be found in the base as well
 	o.paths = names
 	return err
 }
 
-// before returns the run of the base, or nil with a note if the base has none that can be estimated.
+// before returns the run of the base, or nil, with a note, if it cannot be estimated.
 func (o *checkOptions) before(ctx context.Context, env Env, c *comparison) (*checked, error) {
 	if o.against == "" {
 		return nil, nil
@@ -114,7 +114,7 @@ func (o *checkOptions) before(ctx context.Context, env Env, c *comparison) (*che
 	}
 	into, err := os.MkdirTemp("", "snug-base-")
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for the files of --base: %w", err)
+		return nil, fmt.Errorf("creating a folder for the files of --base: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(into) }()
 	tree, err := revision.Extract(ctx, o.folder, o.against, into)
@@ -139,8 +139,8 @@ func (o *checkOptions) before(ctx context.Context, env Env, c *comparison) (*che
 	return got, nil
 }
 
-// sameBelow makes the base's folder what this folder is to a run: relative paths in files start there, and the Python that
-// is installed beside the project, which git does not have, is that of both sides.
+// sameBelow makes the base's folder equivalent to this folder for a run: relative paths start there, and both sides use
+// the project's Python environment, which is not in git.
 func (o *checkOptions) sameBelow(folder string) (start string, err error) {
 	here, err := filepath.Abs(o.folder)
 	if err != nil {
@@ -152,7 +152,7 @@ func (o *checkOptions) sameBelow(folder string) (start string, err error) {
 	}
 	for _, name := range meaning.Environments {
 		if info, err := os.Stat(filepath.Join(here, name)); err == nil && info.IsDir() {
-			_ = os.Symlink(filepath.Join(here, name), filepath.Join(folder, name)) // unless the base has it, or no such folder
+			_ = os.Symlink(filepath.Join(here, name), filepath.Join(folder, name)) // fails if the base has it
 		}
 	}
 	up, err := filepath.Rel(here, working)
@@ -178,7 +178,7 @@ func (o checkOptions) side(ctx context.Context, env Env, into room) (*checked, e
 		return nil, errors.New(r.from.located(err))
 	}
 	if o.gpu == "" && into.here == nil {
-		a.StepSeconds = 0 // a size alone says nothing about speed
+		a.StepSeconds = 0 // speed is unknown if only the memory size is given
 	}
 	return newChecked(a, card, o.from, o.warnings), nil
 }
@@ -204,14 +204,14 @@ func (c *comparison) print(env Env, json bool) error {
 
 // checked is the run of one side.
 type checked struct {
-	Revision string           `json:"revision,omitempty"` // as given with --base; empty for the working tree
-	Commit   string           `json:"commit,omitempty"`   // its full name
+	Revision string           `json:"revision,omitempty"` // as given with --base; "" for the working tree
+	Commit   string           `json:"commit,omitempty"`   // its full hash
 	Estimate *estimate.Answer `json:"estimate"`
 	Rate     float64          `json:"samples_per_second,omitempty"`
 
 	answer *estimate.Answer
 	card   gpu.Card
-	from   string // the files that it was read from, in words
+	from   string // a description of the files it was read from
 	notes  []string
 }
 
@@ -223,7 +223,7 @@ func newChecked(a *estimate.Answer, card gpu.Card, from string, warnings []strin
 	return out
 }
 
-// effectiveBatch returns the samples of one optimizer step over all GPUs.
+// effectiveBatch returns the samples per optimizer step over all GPUs.
 func effectiveBatch(a *estimate.Answer) int {
 	s := a.Setup
 	return s.Batch * max(s.Accumulation, s.Script.Accumulation(), 1) * max(s.Dist.World(), 1)

@@ -13,20 +13,20 @@ import (
 	"snug/internal/units"
 )
 
-// comparison is the answer of snug check: the run as it is, beside that of the base if there is one.
+// comparison is the answer of snug check: the run as it is and, if there is one, the run of the base.
 type comparison struct {
 	OK         bool     `json:"ok"`
 	Problems   []string `json:"problems,omitempty"` // why not: CODE: sentence
 	Here       *checked `json:"here"`
 	Base       *checked `json:"base,omitempty"`
-	Difference *growth  `json:"difference,omitempty"` // of here from base
-	Slower     float64  `json:"slower"`               // percent that is allowed
+	Difference *growth  `json:"difference,omitempty"` // from base to here
+	Slower     float64  `json:"slower"`               // the allowed percentage
 	Notes      []string `json:"notes,omitempty"`
-	base       string   // the revision, in words
-	room       room     // what both sides have to fit into
+	base       string   // a description of the revision
+	room       room     // what both sides must fit into
 }
 
-// growth is what the change adds, in bytes; what it saves is negative.
+// growth is the difference in bytes; savings are negative.
 type growth struct {
 	DevicePeak    int64            `json:"device_peak"`
 	PeakReserved  int64            `json:"peak_reserved"`
@@ -57,12 +57,12 @@ func (c *comparison) judge() {
 	c.OK = len(c.Problems) == 0
 }
 
-// judgeSpeed compares the speeds. A sample of another length is another amount of work, so tokens count if the lengths
-// differ.
+// judgeSpeed compares the speeds. Samples of different lengths are different amounts of work, so tokens are compared
+// if the lengths differ.
 func (c *comparison) judgeSpeed() {
 	was, is := c.Base.Rate, c.Here.Rate
 	switch {
-	case was == 0 || is == 0 || !*c.Here.answer.Fits: // not known, or it does not run at all
+	case was == 0 || is == 0 || !*c.Here.answer.Fits: // unknown, or it does not fit
 		return
 	case c.Base.answer.Fits != nil && !*c.Base.answer.Fits:
 		c.Notes = append(c.Notes, fmt.Sprintf("%s does not fit, so speeds are not compared", c.base))
@@ -81,7 +81,7 @@ func (c *comparison) judgeSpeed() {
 	}
 }
 
-// since returns how a run differs from that of the base.
+// since returns how a run differs from the run of the base.
 func (c *checked) since(base *checked) *growth {
 	minus := func(a, b uint64) int64 { return int64(a) - int64(b) }
 	d := &growth{
@@ -105,7 +105,7 @@ func (c *checked) since(base *checked) *growth {
 	return d
 }
 
-// componentsOf returns the components by their names in JSON, and what is outside PyTorch.
+// componentsOf returns the components by their JSON names, including the memory outside PyTorch.
 func componentsOf(a *estimate.Answer) []part {
 	c := a.Components
 	return []part{
@@ -145,10 +145,10 @@ func (c *comparison) text(s term.Screen) string {
 	return b.String()
 }
 
-// inTable has the components whose names in JSON would be unclear in a table.
+// inTable has table names for components whose JSON names would be unclear.
 var inTable = map[string]string{"batch": "input batch", "outside": "outside PyTorch"}
 
-// table has a row for each setting that changed, for each component, and for the speed.
+// table returns a row for each changed setting, for each component, and for the speed.
 func (c *comparison) table() term.Table {
 	t := term.Table{Header: []string{"", "base", "here", "difference"}, Right: []int{1, 2, 3}}
 	for _, x := range c.Difference.Settings {
@@ -175,7 +175,7 @@ func (c *comparison) table() term.Table {
 	return t
 }
 
-// signed returns a number of bytes with its sign; "-" for none.
+// signed returns a number of bytes with its sign, or "-" for zero.
 func signed(n int64) string {
 	switch {
 	case n > 0:

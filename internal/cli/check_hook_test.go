@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestHooksParse checks that the pre-commit hooks and the workflow of docs start commands that exist, with flags they have.
+// TestHooksParse checks that the pre-commit hooks and the workflow in the docs use existing commands and flags.
 func TestHooksParse(t *testing.T) {
 	data, err := os.ReadFile("../../.pre-commit-hooks.yaml")
 	if err != nil {

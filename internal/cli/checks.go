@@ -15,14 +15,14 @@ import (
 	"snug/internal/files"
 )
 
-// Mistakes that are possible with every command: empty values, because a script's variable was empty, and
-// folders in place of files.
+// Checks for mistakes that are possible with every command: empty values, for example from an empty variable
+// in a script, and folders in place of files.
 
-// mayBeEmpty lists the flags for which an empty value means something: no options at all.
+// mayBeEmpty lists the flags for which an empty value is valid: it means no options.
 var mayBeEmpty = []string{"allocator", "alloc-conf"}
 
-// refuseEmpty makes a command and its subcommands refuse empty flags and arguments. What follows -- is
-// another command's line.
+// refuseEmpty makes a command and its subcommands refuse empty flags and arguments. Arguments after -- belong
+// to another command and are not checked.
 func refuseEmpty(cmd *cobra.Command) {
 	own := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {

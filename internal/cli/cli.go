@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cli is the command line: it parses flags, calls the packages that do the work, and prints their
-// answers. It reaches the outside world only through an Env, so tests need no process.
+// answers. It accesses the outside world only through an Env, so tests need no separate process.
 //
-// Each command has a file of its name, with its flags and help text, and more files that begin with that
+// Each command has a file with its name for its flags and help text, and further files that begin with that
 // name. Several commands share these files:
 //
 //	cli.go                            Env, Run, and the error that is printed, as text and as JSON
-//	env_record.go                     the Env as package record sees it
+//	env_record.go                     the Env in the form that package record needs
 //	root.go, manual.go                the list of commands; their man pages and completions
 //	setup_flags.go, setting_flags.go  the flags that describe a run, and the card
 //	setup_requests.go, spool.go       setups from --setup and flags
 //	project.go, project_setup.go      runs from the config files of a folder
 //	lone_script.go, model_arg.go      the only training script of a folder; a model without --model
 //	own_code.go                       the command that records code that builds its own model
-//	vary.go                           the sizes of --vary
+//	vary.go                           the sizes given with --vary
 //	recorded.go                       a profile as the model
 //	setup_names.go                    errors with a field as the user wrote it: its flag, or file and line
 //	checks.go, flags_once.go, dash.go, suggest.go  mistakes in flags and arguments
-//	flag_names.go, others_flags.go    second names of flags, and what other tools call them
+//	flag_names.go, others_flags.go    alternative names of flags, including those of other tools
 //	here.go                           the card of this machine, if none is named
 //	short.go, working.go              answers in one line, and progress on a terminal
-//	answer.go                         many setups, answered at once and in order
+//	answer.go                         many setups, answered in parallel and in order
 //	exit.go, brief.go, notes.go       exit codes, long messages, notes on standard error
 //	card_text.go, load_text.go        sentences about cards and about loading
 //	remedies.go                       changes that would make a run fit
@@ -45,7 +45,7 @@ import (
 	"snug/internal/term"
 )
 
-// Env is the outside world as the commands see it.
+// Env is the commands' access to the outside world.
 type Env struct {
 	Stdin          io.Reader                                  // standard input
 	Stdout, Stderr io.Writer                                  // standard output and standard error
@@ -53,19 +53,19 @@ type Env struct {
 	LookupEnv      func(string) (string, bool)                // nil: a variable is set if Getenv returns a value
 	Open           func(path string) (io.ReadCloser, error)   // a file that the user named, or a pipe
 	Find           func(path string) (io.ReadCloser, error)   // a regular file found in a folder or named by another file; nil: Open
-	WriteFile      func(path string, data []byte) error       // writes the whole file, or nothing
-	GPUs           []gpu.Source                               // ways to ask which GPUs are here
-	Samplers       []gpu.SampledSource                        // ways to watch them
-	CPUs           int                                        // number of processors; 0 if not known
+	WriteFile      func(path string, data []byte) error       // writes the whole file or nothing
+	GPUs           []gpu.Source                               // ways to list the GPUs of this machine
+	Samplers       []gpu.SampledSource                        // ways to sample them
+	CPUs           int                                        // number of processors; 0 if unknown
 	Environ        func() []string                            // the environment of the commands that snug starts
-	Runner         run.Runner                                 // starts them; nil: this machine
+	Runner         run.Runner                                 // starts those commands; nil: on this machine
 	GoesOn         func()                                     // called when a command will take a long time; may be nil
-	HoldsMuch      func()                                     // called when it will hold many simulations at once; may be nil
+	HoldsMuch      func()                                     // called when a command will keep many simulations in memory; may be nil
 	Listen         func(address string) (net.Listener, error) // opens a port for snug serve
 	Build          Build                                      // which snug this is
 }
 
-// asksJSON reports whether --json was given before --.
+// asksJSON reports whether --json is given before --.
 func asksJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
@@ -105,7 +105,7 @@ func (e Env) secrets(args []string) redact.Values {
 	return redact.ValuesOf(args, e.Environ())
 }
 
-// oneLine puts a message on one line, whatever it wraps.
+// oneLine puts a message on one line.
 func oneLine(s string) string {
 	return brief(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; "))
 }
@@ -162,8 +162,7 @@ func (e Env) find(path string) (io.ReadCloser, error) {
 	return e.Find(path)
 }
 
-// opener opens the files that setups name. Only those that the user typed may be
-// pipes.
+// opener opens the files that setups name. Only files named on the command line may be pipes.
 func (e Env) opener(typed ...string) func(string) (io.ReadCloser, error) {
 	return func(path string) (io.ReadCloser, error) {
 		if slices.ContainsFunc(typed, func(t string) bool { return t != "" && absolute(t) == absolute(path) }) {
@@ -181,7 +180,7 @@ func absolute(name string) string {
 	return name
 }
 
-// reason returns an error without its operation and path; the message already has them.
+// reason returns an error without its operation and path, which the message already contains.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// recordedGPUs reads files in a folder instead of asking the machine. They are named after the query:
+// recordedGPUs reads files in a folder instead of querying the machine. They are named after the query:
 // nvidia-smi.query-gpu, amd-smi.static and so on.
 func recordedGPUs(dir string) []gpu.Source {
 	run := func(_ context.Context, name string, args ...string) ([]byte, error) {
@@ -64,18 +64,18 @@ func recordedSamples(folder string) []gpu.SampledSource {
 	}}}
 }
 
-// condition answers what scripts ask beyond testscript's own conditions.
+// condition evaluates the conditions that scripts use in addition to testscript's own.
 func condition(cond string) (bool, error) {
 	if cond == "root" {
 		return os.Geteuid() == 0, nil
 	}
-	return false, fmt.Errorf("%q is not known", cond)
+	return false, fmt.Errorf("unknown condition %q", cond)
 }
 
-// TestScripts runs testdata/*.txtar. Recordings are in $RECORDINGS, $TRACES and $WATCHED, and
-// $RUNS is how many runs were measured. Beyond testscript's own commands there are
+// TestScripts runs testdata/*.txtar. Recordings are in $RECORDINGS, $TRACES and $WATCHED, and $RUNS is the
+// number of measured runs. In addition to testscript's own commands there are
 //
-//	exits N COMMAND...     run a command and want this exit code
+//	exits N COMMAND...     run a command and expect this exit code
 //	bytes FILE "TEXT"      write a file, TEXT being a Go string literal
 //	head FILE N OUT        the first N bytes of a file
 func TestScripts(t *testing.T) {
@@ -109,8 +109,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// measuredRuns returns how many measured runs the general interval comes from: more with
-// every run that is measured.
+// measuredRuns returns how many measured runs the general interval is based on.
 func measuredRuns(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../estimate/residuals.json")
@@ -178,7 +177,8 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestFirstHelpFits checks that what snug prints by itself fits a terminal of 24 rows, with the prompt.
+// TestFirstHelpFits checks that the output of snug without arguments fits a terminal of 24 rows, with the
+// prompt.
 func TestFirstHelpFits(t *testing.T) {
 	var out strings.Builder
 	env := Env{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Some commands take a training command after --, which is easily forgotten. Its flags are then taken for
+// Some commands take a training command after --, which is easily forgotten; its flags are then parsed as
 // snug's.
 
 // takesCommand reports whether a command runs another.
@@ -22,7 +22,7 @@ func isModel(cmd *cobra.Command, args []string) bool {
 	return profile != nil && !profile.Changed && len(args) == 1
 }
 
-// dashMissing returns an error that says where the -- goes.
+// dashMissing returns an error that shows where to put the --.
 func dashMissing(cmd *cobra.Command, words []string) error {
 	flag := ""
 	if cmd.Flags().Lookup("profile") != nil {
@@ -31,8 +31,8 @@ func dashMissing(cmd *cobra.Command, words []string) error {
 	return fmt.Errorf("put -- before the training command and after all of snug's options: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
 }
 
-// optionsFirst returns an error for an option of snug after a command without --. The command would get
-// the option, and few commands report unknown ones.
+// optionsFirst returns an error for an option of snug after a command without --. The option would be passed
+// to the command, and few commands report unknown options.
 func optionsFirst(cmd *cobra.Command, words []string) error {
 	behind := slices.ContainsFunc(words, func(w string) bool { return w == "--vary" || strings.HasPrefix(w, "--vary=") })
 	if cmd.ArgsLenAtDash() >= 0 || !behind {

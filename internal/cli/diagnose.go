@@ -30,7 +30,7 @@ or a job's folder; - is standard input. It understands the messages of every
 PyTorch version, and those of CUDA libraries, data loaders, the operating
 system, JAX and TensorFlow. If the run itself is known, from flags, a config
 next to the script or the folder, the fixes are simulated. A snapshot also shows
-what held the memory and what grew. Given two snapshots, it compares them.
+what used the memory and what grew. Given two snapshots, it compares them.
 
 With --watch, everything after -- is your training command. It runs unchanged
 while snug records its allocations. When an allocation fails, snug keeps a
@@ -45,7 +45,7 @@ const diagnoseExample = `  snug diagnose train.log
   snug diagnose oom.pickle --html oom.html
   snug diagnose --watch -- python train.py --batch 64`
 
-// diagnoseOptions are the flags of the command. Those of a setup describe the run that failed.
+// diagnoseOptions are the flags of the command. The setup's flags describe the run that failed.
 type diagnoseOptions struct {
 	setupFlags
 	projectFlags
@@ -88,7 +88,7 @@ func newDiagnose(env Env) *cobra.Command {
 	return cmd
 }
 
-// runDiagnose runs the command: it reads everything, judges and prints.
+// runDiagnose reads all files, finds the cause and prints it.
 func runDiagnose(ctx context.Context, env Env, o diagnoseOptions, paths []string) error {
 	done := env.working("reading")
 	defer done()
@@ -140,7 +140,7 @@ func readEvidence(env Env, paths []string) (e diagnose.Evidence, err error) {
 	return e, nil
 }
 
-// writePage writes the HTML file, if one is asked for.
+// writePage writes the HTML file, if requested.
 func writePage(env Env, path string, v *diagnose.Verdict, r *diagnose.Recorded) error {
 	switch {
 	case path == "":
@@ -155,7 +155,7 @@ func writePage(env Env, path string, v *diagnose.Verdict, r *diagnose.Recorded) 
 	return env.write(path, page.Bytes())
 }
 
-// The limits of a folder's search.
+// Limits of the search in a folder.
 const (
 	mostInFolder = 2000
 	mostEvidence = 200
@@ -210,14 +210,14 @@ func isEvidence(name string) bool {
 	return slices.ContainsFunc(evidenceNames, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// gathered is what was read so far.
+// gathered is the evidence read so far.
 type gathered struct {
 	env       Env
-	log       diagnose.Evidence // its log alone
+	log       diagnose.Evidence // from the log alone
 	snapshots []*snapshot.Recording
 }
 
-// add reads a file: a snapshot if it begins like one, else a text.
+// add reads a file: a snapshot if it begins like one, otherwise text.
 func (g *gathered) add(path string) error {
 	f, err := g.env.open(path)
 	if err != nil {
@@ -245,8 +245,8 @@ func (g *gathered) add(path string) error {
 	return nil
 }
 
-// evidence returns what was read. Two snapshots that were named are compared; of those of a folder, the one
-// in which a request failed counts.
+// evidence returns the evidence from all files. Two named snapshots are compared; among a folder's snapshots,
+// the one in which an allocation failed is used.
 func (g *gathered) evidence(named bool) diagnose.Evidence {
 	e := g.log
 	if named && len(g.snapshots) == 2 {
@@ -267,8 +267,8 @@ func (g *gathered) evidence(named bool) diagnose.Evidence {
 	return e
 }
 
-// worst returns the recording to judge by, and the index of its device: the one in which a request failed, or
-// else the one that holds the most.
+// worst returns the recording to examine, and the index of its device: the one in which an allocation failed,
+// or else the one that uses the most memory.
 func worst(known *diagnose.Recorded, device int, rec *snapshot.Recording) (*diagnose.Recorded, int) {
 	for i := range rec.Devices {
 		r := diagnose.ReadRecording(rec, &rec.Devices[i])
@@ -279,17 +279,17 @@ func worst(known *diagnose.Recorded, device int, rec *snapshot.Recording) (*diag
 	return known, device
 }
 
-// sourceFiles finds the source files that a snapshot names.
+// sourceFiles finds the source files named in a snapshot.
 type sourceFiles struct {
 	env   Env
 	given []string // the files that the user named
 }
 
-// largestSource is the most bytes of a source file that are read.
+// largestSource is the size limit for source files, in bytes.
 const largestSource = 4 << 20
 
-// keeper returns the line that keeps what a line makes. The source is where the snapshot says, or under its
-// name next to the snapshot or in this folder.
+// keeper returns the line that keeps the tensor that another line creates. The source file is at its path in
+// the snapshot, or has the same name next to the snapshot or in this folder.
 func (s sourceFiles) keeper(file string, line int) (int, bool) {
 	places := []string{file, filepath.Base(file)}
 	for _, g := range s.given {

@@ -18,12 +18,12 @@ import (
 	"snug/internal/units"
 )
 
-// sized are the verdicts about the size of a run: a simulation of it shows what helps.
+// sized are the verdicts about the size of a run, for which a simulation shows what helps.
 var sized = map[diagnose.Code]bool{
 	diagnose.TooBig: true, diagnose.LogitsTooBig: true, diagnose.FirstOptimizerStep: true, diagnose.Loading: true, diagnose.LongBatch: true, diagnose.Evaluation: true,
 }
 
-// compute simulates the run that failed, if it is known, and puts the changes that would make it fit first.
+// compute simulates the failed run, if it is known, and puts the changes that would make it fit first.
 func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verdict, paths []string) error {
 	described := o.describes()
 	if !sized[v.Code] || v.Message == nil {
@@ -54,9 +54,9 @@ func (o *diagnoseOptions) describes() bool {
 	return err != nil || len(over) > 0 || o.file != "" || len(o.paths) > 0 || o.flags.Changed("dir")
 }
 
-// failed returns the setup of the run that failed and the folder that it was found in: from flags, or from the
-// configs beside the script that the traceback names, in the folders that were given, or here. It is nil if
-// none is found.
+// failed returns the setup of the failed run and the folder that it was found in: from flags, or from configs
+// next to the script in the traceback, in the given folders, or in this folder. It returns nil if none is
+// found.
 func (o *diagnoseOptions) failed(env Env, v *diagnose.Verdict, paths []string) (*setup.Setup, string, error) {
 	if o.describes() {
 		s, err := o.first(env, &o.projectFlags)
@@ -70,7 +70,7 @@ func (o *diagnoseOptions) failed(env Env, v *diagnose.Verdict, paths []string) (
 	return nil, "", nil
 }
 
-// first returns the first setup that flags and files give.
+// first returns the first setup from flags and files.
 func (o *diagnoseOptions) first(env Env, p *projectFlags) (*setup.Setup, error) {
 	f := o.setupFlags
 	rs, err := f.requestsIn(env, p)
@@ -86,8 +86,8 @@ func (o *diagnoseOptions) first(env Env, p *projectFlags) (*setup.Setup, error) 
 	return nil, errors.New("the setup file is empty")
 }
 
-// runFolders returns the folders in which the run that failed may have been started: that of the script in
-// the traceback, and the others if they have that script.
+// runFolders returns the folders in which the failed run may have been started: the folder of the script in
+// the traceback, and others that contain that script.
 func runFolders(v *diagnose.Verdict, paths []string) (out []string) {
 	script := v.Script
 	if script != "" && isFile(script) {
@@ -114,8 +114,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// cardOf returns the card of the run: the one that flags name, or one with the memory that the message gives.
-// A cap becomes the setup's limit.
+// cardOf returns the card of the run: the one that flags name, or one with the memory in the error message. A
+// memory cap becomes the setup's limit.
 func (o *diagnoseOptions) cardOf(v *diagnose.Verdict, s *setup.Setup) (gpu.Card, error) {
 	m := v.Message
 	if limit := m.Limit; limit > 0 && (s.Limit == 0 || limit < s.Limit) {
@@ -128,7 +128,7 @@ func (o *diagnoseOptions) cardOf(v *diagnose.Verdict, s *setup.Setup) (gpu.Card,
 	return card, err
 }
 
-// simulated returns the changes with which a run fits. If it fits as it is, that says where not to look.
+// simulated returns the changes that make a run fit. If it fits as it is, the fix says so.
 func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, dir string) ([]diagnose.Fix, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, dir string) (
 	return out, err
 }
 
-// estimateCommand returns the command that shows a simulation again; "" if the run was described by flags.
+// estimateCommand returns the command that repeats a simulation; "" if the run was described by flags.
 func estimateCommand(dir string, flags []string, card gpu.Card) string {
 	if dir == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"snug/internal/units"
 )
 
-// diagnoseAnswer is the verdict as FORMATS.md has it.
+// diagnoseAnswer is the verdict in the format of FORMATS.md.
 type diagnoseAnswer struct {
 	Verdict    diagnose.Code       `json:"verdict"`
 	Why        string              `json:"why"`
@@ -21,7 +21,7 @@ type diagnoseAnswer struct {
 	Growth     *growthAnswer       `json:"growth,omitempty"`
 	Fixes      []fixAnswer         `json:"fixes"`
 	Confidence diagnose.Confidence `json:"confidence"`
-	Expandable *bool               `json:"expandable_segments_fit,omitempty"` // by replay, if that decides
+	Expandable *bool               `json:"expandable_segments_fit,omitempty"` // from a replay; nil if not replayed
 	Pieces     *piecesAnswer       `json:"pieces,omitempty"`
 	Changes    []changeAnswer      `json:"changes,omitempty"`
 }
@@ -57,7 +57,7 @@ type fixAnswer struct {
 	Command string `json:"command,omitempty"`
 }
 
-// shownHolders is how many holders are listed.
+// shownHolders is how many users of memory are listed.
 const shownHolders = 12
 
 func diagnosis(v *diagnose.Verdict) diagnoseAnswer {
@@ -99,14 +99,14 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 		fmt.Fprintf(&b, "  at %s\n", v.Where)
 	}
 	block(&b, s, "", numberRows(v))
-	held := "What held the memory"
+	held := "What used the memory"
 	if v.AtPeak {
 		held += " at the peak"
 	}
 	block(&b, s, held, holderRows(v))
 	block(&b, s, "From the first snapshot to the second", changeRows(v))
 	if v.Compared && len(v.Changes) == 0 {
-		b.WriteString("\nAt the end of both snapshots, every holder has the same memory.\n")
+		b.WriteString("\nAt the end of both snapshots, every line holds the same amount of memory.\n")
 	}
 	if g := v.Growth; g != nil {
 		fmt.Fprintf(&b, "\n  %v more after each step, kept at %s\n", units.Bytes(g.BytesPerStep), g.Where)
@@ -121,7 +121,7 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 	return b.String()
 }
 
-// indented writes a text in indented lines that fit the screen.
+// indented writes text in indented lines that fit the screen.
 func indented(b *strings.Builder, s term.Screen, text string, indent int) {
 	for _, line := range wrap(strings.Fields(text), " ", s.Width-indent) {
 		b.WriteString(strings.Repeat(" ", indent) + line + "\n")
@@ -167,7 +167,7 @@ func changeRows(v *diagnose.Verdict) (rows [][]string) {
 	return rows
 }
 
-// leastUnused is the part of the reserved memory that must lie unused before its map is worth showing.
+// leastUnused is the share of reserved memory that must be unused for its map to be shown.
 const leastUnused = 0.03
 
 // piecesText draws the reserved memory, from its lowest address to its highest.

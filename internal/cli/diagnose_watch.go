@@ -35,7 +35,7 @@ func (o *diagnoseOptions) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// runDiagnoseWatch runs a training command and, if it runs out of memory, judges it.
+// runDiagnoseWatch runs a training command and, if it runs out of memory, diagnoses it.
 func runDiagnoseWatch(ctx context.Context, env Env, o diagnoseOptions, command []string) error {
 	world := env.recording(record.Events{Say: env.say}, o.file, o.json)
 	log := newLogTee()
@@ -54,7 +54,7 @@ func runDiagnoseWatch(ctx context.Context, env Env, o diagnoseOptions, command [
 		env.say("saved " + s)
 	}
 	if failed.Err() == nil {
-		return nil // it may have tried again with less, and succeeded
+		return nil // it may have retried with less memory and succeeded
 	}
 	v, e, err := o.judge(env, read, failed)
 	if err != nil {
@@ -72,7 +72,7 @@ func runDiagnoseWatch(ctx context.Context, env Env, o diagnoseOptions, command [
 	return o.print(env, v)
 }
 
-// judge decides by the command's output and the newest snapshot.
+// judge finds the cause from the command's output and the newest snapshot.
 func (o *diagnoseOptions) judge(env Env, log *diagnose.Log, failed *record.Failed) (*diagnose.Verdict, diagnose.Evidence, error) {
 	g := gathered{env: env}
 	g.log.Add(log)
@@ -114,7 +114,7 @@ func (t *logTee) stream() io.Writer {
 	return w
 }
 
-// end returns the log once all of it is read.
+// end returns the log once all of it has been read.
 func (t *logTee) end() (*diagnose.Log, error) {
 	for _, w := range t.streams {
 		w.flush(len(w.part))
@@ -130,10 +130,10 @@ type lineWriter struct {
 	part []byte
 }
 
-// longestPart is how much of a line without an end is held back.
+// longestPart is how much of an unfinished line is buffered.
 const longestPart = 64 << 10
 
-// Write takes some output of the command.
+// Write accepts output of the command.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	w.part = append(w.part, p...)
 	if end := bytes.LastIndexByte(w.part, '\n') + 1; end > 0 {

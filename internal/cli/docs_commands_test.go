@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestCommandsPage checks that docs/commands.md is what the commands say of themselves.
+// TestCommandsPage checks that docs/commands.md matches the commands' help texts.
 func TestCommandsPage(t *testing.T) {
 	const path = "../../docs/commands.md"
 	want := commandsPage()
@@ -31,7 +31,7 @@ func TestCommandsPage(t *testing.T) {
 	}
 }
 
-// commandsPage returns the reference of all commands.
+// commandsPage returns the reference page for all commands.
 func commandsPage() string {
 	var b strings.Builder
 	b.WriteString(`# Commands

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestNotesPage checks that the notes that docs/not-simulated.md quotes are still the words of the code.
+// TestNotesPage checks that the notes quoted in docs/not-simulated.md still match the code.
 func TestNotesPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/not-simulated.md")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestNotesPage(t *testing.T) {
 	}
 	for _, q := range quotes {
 		if !strings.Contains(code, q[1]) {
-			t.Errorf("nothing says %q", q[1])
+			t.Errorf("no source contains %q", q[1])
 		}
 	}
 }

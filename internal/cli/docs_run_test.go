@@ -16,9 +16,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// TestPagesRun runs the commands that README.md and the pages of docs show, in a folder that has the files
-// they name. None may be a mistake: they fit, do not fit, or say what was found. Commands that start a
-// training command are only parsed.
+// TestPagesRun runs the commands in README.md and docs, in a folder with the files that they name. None may
+// fail as a mistake; exit codes 0 and 1 are fine. Commands that start a training command are only parsed.
 func TestPagesRun(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) < 8 {
@@ -49,8 +48,7 @@ func TestPagesRun(t *testing.T) {
 
 var inline = regexp.MustCompile("`(snug [^`]+)`")
 
-// commandsIn returns the command lines of a page, without snug: those in blocks of code, and those within a
-// sentence.
+// commandsIn returns the command lines on a page, without snug, both in code blocks and within sentences.
 func commandsIn(page string) (out []string) {
 	page = strings.ReplaceAll(page, "\\\n", " ")
 	code := false
@@ -73,10 +71,10 @@ func commandsIn(page string) (out []string) {
 	return out
 }
 
-// placeholder reports whether a word stands for something else: COMMAND, [flags], NAME=N,N, <your command>.
+// placeholder matches a word that stands for something else: COMMAND, [flags], NAME=N,N, <your command>.
 var placeholder = regexp.MustCompile(`^[<\[]|^[A-Z@=,|.]+$|\.\.\.|…`)
 
-// runShown runs a command, or parses it if it is the form of a command or would start another.
+// runShown runs a command, or only parses it if it contains placeholders or would start another command.
 func runShown(t *testing.T, line string) {
 	t.Helper()
 	args := words(line)
@@ -110,7 +108,7 @@ func runShown(t *testing.T, line string) {
 	}
 }
 
-// lacks has what the folder lacks for some commands.
+// lacks lists the commands that cannot run in the folder, and why.
 var lacks = map[string]string{
 	"max-batch --json":                                                       "--gpu, --gpu-memory or --limit is required",
 	"check --gpu RTX-4090 --base origin/main":                                "is not in a git repository",
@@ -134,7 +132,7 @@ func words(line string) (out []string) {
 	return out
 }
 
-// newcomersFolder makes a folder with the files that the pages name but one.
+// newcomersFolder creates a folder with all but one of the files that the pages name.
 func newcomersFolder(t *testing.T, without string) string {
 	t.Helper()
 	here, err := os.Getwd()

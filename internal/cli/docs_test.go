@@ -34,8 +34,7 @@ func TestProfilePage(t *testing.T) {
 	}
 }
 
-// shownAgain returns a page with the current output of its commands. They find the files that earlier ones
-// wrote.
+// shownAgain returns a page with the current output of its commands, which run in order in one folder.
 func shownAgain(t *testing.T, page string) string {
 	t.Helper()
 	written := map[string][]byte{}

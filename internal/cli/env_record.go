@@ -10,9 +10,9 @@ import (
 	"snug/internal/store"
 )
 
-// recording returns the outside world as internal/record sees it. The command runs with the streams and the
-// environment of snug itself. It gets no standard input if snug reads that (a file named -), and no
-// standard output if that is only for the answer.
+// recording returns the Env in the form that internal/record needs. The command runs with snug's own streams
+// and environment. It gets no standard input if snug reads that itself (a file named -), and no standard
+// output if that is only for the answer.
 func (e Env) recording(events record.Events, file string, answerAlone bool) record.Env {
 	out := record.Env{
 		Stdout: raw(e.Stdout), Stderr: raw(e.Stderr), Environ: e.Environ, LookupEnv: e.lookupEnv, GPUs: e.GPUs, Runner: e.Runner,
@@ -28,10 +28,10 @@ func (e Env) recording(events record.Events, file string, answerAlone bool) reco
 	return out
 }
 
-// say tells the user what is going on.
+// say prints a progress message.
 func (e Env) say(text string) { fmt.Fprintf(e.Stderr, "snug: %s\n", text) }
 
-// past returns what was measured here before, on a card.
+// past returns earlier measurements on this machine for a card.
 func (e Env) past(card string) *record.Past {
 	return record.OpenPast(store.Path(e.Getenv), card)
 }

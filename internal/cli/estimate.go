@@ -37,12 +37,12 @@ the card of this machine is ignored.
 On a terminal, the report is cut to fit the screen; --explain shows all of it,
 with the tensors that are alive at the peak.`
 
-// ofProfiles is in the help of the commands that accept a profile as the model.
+// ofProfiles is part of the help of commands that accept a profile as the model.
 const ofProfiles = `A profile (--model memory.snug) covers the recorded run, at any value of the
 sizes that were varied. A setting that differs from the recording is an error; a
 setting that the profile does not contain is ignored, with a note.`
 
-// manySetups is in the help of the commands that accept a file of setups.
+// manySetups is part of the help of commands that accept a file of setups.
 const manySetups = `If a file contains many setups, they are answered in order. If one of them
 fails, its answer is an error, the others are still answered, and the exit code
 is 1. If there is only one setup and it fails, the exit code is 2.`
@@ -79,7 +79,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unexpected argument %q; see %s --help", args[0], cmd.CommandPath())
 }
 
-// runEstimate runs the command: it reads the setups, simulates them and prints the answers.
+// runEstimate reads the setups, simulates them and prints the answers.
 func runEstimate(ctx context.Context, env Env, o estimateOptions) error {
 	if err := o.check(); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (o *estimateOptions) check() error {
 	return shortOrJSON(o.short, o.json)
 }
 
-// ask estimates one setup. Times need a named card; if only its memory is known, there are none.
+// ask estimates one setup. Step times need a named card; if only its memory is known, there are none.
 func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) (*estimate.Answer, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return nil, err
@@ -150,8 +150,8 @@ func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) 
 	return a, err
 }
 
-// verdict returns the error of a command with failures: a single setup that failed is an error, failures
-// among many are a finding.
+// verdict returns the error of a command with failures: for a single setup it is an error, for one of many a
+// finding.
 func verdict(failed, of int, last error, json bool) error {
 	switch {
 	case failed == 0:
@@ -164,7 +164,7 @@ func verdict(failed, of int, last error, json bool) error {
 	return last
 }
 
-// complain prints what is wrong with one setup, in place of its answer.
+// complain prints the error of one setup in place of its answer.
 func (r request) complain(env Env, json bool, err error, many bool) {
 	if json {
 		_ = printJSON(env.Stdout, struct {
@@ -193,6 +193,6 @@ func isAnswered(err error) bool {
 type estimateReport struct {
 	*estimate.Answer
 	card    gpu.Card
-	origin  string // that the card is this machine's
+	origin  string // the note that the card is this machine's
 	options estimateOptions
 }

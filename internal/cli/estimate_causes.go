@@ -11,8 +11,8 @@ import (
 	"snug/internal/units"
 )
 
-// causes returns sentences that explain the width of the interval: what is not known about the run, and
-// which measured runs show how far off such estimates are.
+// causes returns phrases that explain the width of the interval: what is unknown about the run, and the
+// measured runs that the interval is based on.
 func (r estimateReport) causes() (out []string) {
 	if r.Setup.AsRecorded().ComputesIn() == "amp-fp16" && r.Here == 0 {
 		out = append(out, "the first updates may be skipped in float16")
@@ -52,21 +52,21 @@ func (r estimateReport) causes() (out []string) {
 	return out
 }
 
-// open lists what cannot be known about a simulated run in advance.
+// open lists what is unknown in advance about a simulated run.
 func (r estimateReport) open(o estimate.Uncertainty) []string {
 	switch {
 	case o.What == estimate.Buckets:
-		return []string{"DDP may hold its first buckets for longer"}
+		return []string{"DDP may keep its first buckets for longer"}
 	case o.What == estimate.Compiled:
 		return []string{"torch.compile: −44 % to +9 % in 11 runs"}
 	case o.What == estimate.Code:
-		return []string{"parts of the script are not followed"}
+		return []string{"parts of the script are not simulated"}
 	case o.What == estimate.Kernels && max(o.Less, o.More) >= units.MiB:
 		var facts []string
 		for _, f := range o.Facts {
 			facts = append(facts, f.String())
 		}
-		return []string{fmt.Sprintf("unknown on this card: the memory of %s", strings.Join(facts, ", "))}
+		return []string{fmt.Sprintf("memory of %s is unknown on this card", strings.Join(facts, ", "))}
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ type part struct {
 	note  string
 }
 
-// bars writes parts of a whole, each with its bar.
+// bars writes the parts of a whole, each with a bar.
 func bars(b *strings.Builder, s term.Screen, parts []part, full uint64) {
 	const left = 2 + 16 + 1 + 10 + 2 + 7 + 2
 	room := s.Width - left
@@ -35,7 +35,7 @@ func bars(b *strings.Builder, s term.Screen, parts []part, full uint64) {
 	}
 }
 
-// largeOf returns the parts, with those that round to nothing combined into one.
+// largeOf returns the parts, with those that round to zero combined into one.
 func largeOf(full uint64, parts []part) (out []part) {
 	other := part{name: "other"}
 	for _, p := range parts {
@@ -72,7 +72,7 @@ func (r estimateReport) components(s term.Screen) string {
 	return b.String()
 }
 
-// decides returns the name of the phase in which the peak is.
+// decides returns the name of the phase with the peak.
 func (r estimateReport) decides() string {
 	name, most := "", uint64(0)
 	for _, p := range phaseParts(r.Phases) {
@@ -119,7 +119,7 @@ func (r estimateReport) timeline(s term.Screen) (string, error) {
 	}
 	title := "One step over time\n"
 	if n := simulate.Settled; r.Setup.Accumulation > n {
-		title = fmt.Sprintf("One step over time (%d of its %s forwards; the rest are the same)\n", n, term.Count(r.Setup.Accumulation))
+		title = fmt.Sprintf("One step over time (%d of its %s forward passes; the rest are the same)\n", n, term.Count(r.Setup.Accumulation))
 	}
 	if r.Run == nil {
 		title = "The recorded steps over time\n"
@@ -140,7 +140,7 @@ func (r estimateReport) timeline(s term.Screen) (string, error) {
 	return b.String(), nil
 }
 
-// phaseAxis writes each phase's name where it begins, if there is space.
+// phaseAxis writes each phase's name below its beginning, if there is space.
 func phaseAxis(line estimate.Timeline, s term.Screen) string {
 	cells := []rune(strings.Repeat(" ", len(line.Allocated)))
 	for i, p := range line.Starts {

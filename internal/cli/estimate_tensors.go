@@ -12,8 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// alive lists the tensors that exist at the peak. Tensors of one entry are equal: they have the same shape
-// in each layer.
+// alive lists the tensors that exist at the peak. Tensors with the same shape in each layer share one entry.
 func (r estimateReport) alive(s term.Screen) (string, error) {
 	groups, err := r.Groups()
 	if err != nil {
@@ -35,7 +34,7 @@ func (r estimateReport) alive(s term.Screen) (string, error) {
 	return b.String(), nil
 }
 
-// count returns how many tensors a group has, and what each is.
+// count returns the number of tensors in a group and their shape, size and type.
 func count(g estimate.Group, s term.Screen) string {
 	what := g.Form.String()
 	if what == "" {
@@ -48,7 +47,7 @@ func count(g estimate.Group, s term.Screen) string {
 	return text
 }
 
-// place returns where a group's tensors were made: the module, and the op in it. Parameters and their
+// place returns where a group's tensors were created: the module and the op in it. Parameters and optimizer
 // states have their own names.
 func (r estimateReport) place(g estimate.Group) string {
 	place := g.Path

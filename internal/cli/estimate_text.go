@@ -16,8 +16,8 @@ import (
 	"snug/internal/units"
 )
 
-// shown returns the report for people, or with --short its first line. The search for the largest batch may
-// take a while.
+// shown returns the text report, or with --short its first line. The search for the largest batch may take a
+// while.
 func (r estimateReport) shown(ctx context.Context, env Env) (string, error) {
 	defer env.working("searching for the largest batch")()
 	if r.options.short {
@@ -26,8 +26,8 @@ func (r estimateReport) shown(ctx context.Context, env Env) (string, error) {
 	return r.text(ctx, env.screen())
 }
 
-// text returns the report: the verdict first, then what it rests on. On a terminal without --explain, the
-// last sections are left out if the first would leave the screen.
+// text returns the report: the verdict first, then the details. On a terminal without --explain, the last
+// sections are omitted if the verdict would scroll off the screen.
 func (r estimateReport) text(ctx context.Context, s term.Screen) (string, error) {
 	verdict, err := r.verdict(ctx, s)
 	if err != nil {
@@ -59,14 +59,14 @@ func (r estimateReport) text(ctx context.Context, s term.Screen) (string, error)
 const moreOfEstimate = "--explain shows the rest: phases, one step over time, the tensors at the peak\n"
 
 // screenful returns the sections that fit the rows of a terminal, with a line about the rest if there is any.
-// All fit if rows is 0.
+// If rows is 0, it returns all.
 func screenful(sections []string, rows int, more string) []string {
 	used := 0
 	for i, x := range sections {
 		if x == "" {
 			continue
 		}
-		lines := strings.Count(x, "\n") + 1 // and an empty line, or the prompt
+		lines := strings.Count(x, "\n") + 1 // plus an empty line, or the prompt
 		const about = 2                     // the line about the rest, and the empty line before it
 		last := !slices.ContainsFunc(sections[i+1:], func(x string) bool { return x != "" })
 		if used += lines; rows > 0 && i > 0 && (used > rows || !last && used+about > rows) {
@@ -92,7 +92,7 @@ func (r estimateReport) run(s term.Screen) string {
 	}
 	r.weights(&b)
 	for _, l := range wrap(settings(r.Setup.AsRecorded()), ", ", s.Width) {
-		if len(l) > s.Width { // a list of its own
+		if len(l) > s.Width { // a separate list
 			l = strings.Join(wrap(strings.Fields(l), " ", s.Width), "\n")
 		}
 		b.WriteString(l + "\n")
@@ -107,12 +107,12 @@ func (r estimateReport) run(s term.Screen) string {
 	return b.String()
 }
 
-// paragraph returns text in lines that fit.
+// paragraph wraps text to the screen's width.
 func paragraph(text string, s term.Screen) string {
 	return strings.Join(wrap(strings.Fields(text), " ", s.Width), "\n") + "\n"
 }
 
-// weights compares the model with the files that it would be loaded from.
+// weights compares the model with its weight files.
 func (r estimateReport) weights(b *strings.Builder) {
 	w := r.Setup.Model.Weights
 	switch {
@@ -124,7 +124,7 @@ func (r estimateReport) weights(b *strings.Builder) {
 	}
 }
 
-// settings describes the run, grouped by what belongs together.
+// settings describes the run, with related settings together.
 func settings(x *setup.Setup) []string {
 	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
 	if x.Rows() > 1 {
@@ -141,7 +141,7 @@ func settings(x *setup.Setup) []string {
 	}
 	out := []string{batch}
 	if head := cmp.Or(x.Script.Head(), x.Model.Head); x.Model.Program == nil && headed(head) {
-		out = append(out, head+" head") // such models are trained with either
+		out = append(out, head+" head") // models of this kind are trained with various heads
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Sizes)) {
 		out = append(out, fmt.Sprintf("%s %s", name, term.Count(x.Sizes[name])))
@@ -149,7 +149,7 @@ func settings(x *setup.Setup) []string {
 	return append(out, setup.Phrases(x)...)
 }
 
-// headed reports whether models with this head are trained with other heads as well.
+// headed reports whether models with this head are also trained with other heads.
 func headed(head string) bool {
 	return head == "masked-lm" || head == "encoder" || head == "sequence-classification" || head == "token-classification"
 }
@@ -171,7 +171,7 @@ func wrap(words []string, between string, width int) []string {
 	return append(lines, line)
 }
 
-// peaks writes what PyTorch reserves and how much of that is in tensors.
+// peaks writes how much PyTorch reserves and how much of it is in tensors.
 func (r estimateReport) peaks(b *strings.Builder, s term.Screen) {
 	line := func(label string, value uint64, note string) {
 		fmt.Fprintf(b, "  %-16s %10s  %s\n", label, units.Bytes(value), note)

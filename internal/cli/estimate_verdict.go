@@ -13,7 +13,7 @@ import (
 	"snug/internal/units"
 )
 
-// verdict returns the first section: what the run takes, whether it fits, by how much, and what to do.
+// verdict returns the first section: how much the run takes, whether it fits, by how much, and what to do.
 func (r estimateReport) verdict(ctx context.Context, s term.Screen) (string, error) {
 	var b strings.Builder
 	r.headline(&b, s)
@@ -76,7 +76,7 @@ func (r estimateReport) name() string {
 	return name
 }
 
-// sentence returns the verdict: fits RTX-4090: 15.32 GiB of 23.51 GiB, 8.19 GiB to spare.
+// sentence returns the verdict, such as fits RTX-4090: 15.32 GiB of 23.51 GiB, 8.19 GiB to spare.
 func (r estimateReport) sentence() string {
 	where, need, size := r.into()
 	if r.Fits == nil {
@@ -100,8 +100,8 @@ func (r estimateReport) sentence() string {
 	return text
 }
 
-// into returns what the run has to fit into, the memory that counts there, and its size: the limit or the
-// card, whichever is tighter. A limit applies to what PyTorch reserves.
+// into returns what the run must fit into, the memory it uses of that, and its size: the limit or the card,
+// whichever is tighter. A limit applies to the memory that PyTorch reserves.
 func (r estimateReport) into() (where string, need, size uint64) {
 	limit, total := r.Setup.Limit, r.card.Total
 	if limit > 0 && (total == 0 || int64(limit-r.PeakReserved) < int64(total-r.DevicePeak)) {
@@ -113,11 +113,12 @@ func (r estimateReport) into() (where string, need, size uint64) {
 	return called(r.card), r.DevicePeak, total
 }
 
-// searchable is the number of events up to which the largest batch of a run is searched for as well. A search
-// plays a dozen such runs, in about a second.
+// searchable is the number of events up to which the largest batch of a run is also searched for. A search
+// simulates a dozen such runs, in about a second.
 const searchable = 500_000
 
-// whatFits says which batch would fit, or which command finds it if that takes long.
+// whatFits returns a sentence with the largest batch that fits or, if the search takes long, the command that
+// finds it.
 func (r estimateReport) whatFits() string {
 	if r.Fits == nil {
 		return "Name a card with --gpu to see whether it fits."
@@ -127,7 +128,7 @@ func (r estimateReport) whatFits() string {
 	}
 	m, err := r.largest()
 	if err != nil { // a script has its own batch
-		return fmt.Sprintf("The largest batch is not known: %v.", err)
+		return fmt.Sprintf("The largest batch is unknown: %v.", err)
 	}
 	return m.text(r.card)
 }
@@ -145,7 +146,7 @@ func (r estimateReport) largest() (edge, error) {
 	return edge{MaxAnswer: m, safe: safe}.withRoom(r.card)
 }
 
-// advice names the command that looks for settings that fit.
+// advice returns a sentence with the command that looks for settings that fit.
 func (r estimateReport) advice() string {
 	if r.Fits == nil || *r.Fits {
 		return ""

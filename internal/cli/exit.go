@@ -10,7 +10,7 @@ import (
 	"snug/internal/record"
 )
 
-// The exit codes. The error itself is printed by Run in cli.go, as text or as JSON.
+// The exit codes. Run in cli.go prints the error itself, as text or as JSON.
 
 const (
 	exitDone   = 0
@@ -37,8 +37,8 @@ func exitHelp() string {
 	return b.String()
 }
 
-// found is an error that is an answer: the run does not fit, some setups have errors, or lint found something. Its text is
-// empty if standard output has everything.
+// found is an error for a negative answer: the run does not fit, some setups have errors, or lint found something. Its
+// text is empty if everything is on standard output.
 type found struct{ text string }
 
 func (f found) Error() string { return f.text }
@@ -48,14 +48,14 @@ func exitCode(err error) int {
 	if errors.As(err, &f) {
 		return exitFound
 	}
-	var command *record.ExitError // the user's command's own code, or 128 and its signal: record/interrupt.go
+	var command *record.ExitError // the exit code of the user's command, or 128 plus its signal: record/interrupt.go
 	if errors.As(err, &command) {
 		return command.Code
 	}
 	return exitFailed
 }
 
-// isFailure reports whether an error is not an answer, whatever its exit code.
+// isFailure reports whether an error is a failure rather than an answer, regardless of its exit code.
 func isFailure(err error) bool {
 	var command *record.ExitError
 	return errors.As(err, &command) || exitCode(err) == exitFailed

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFirstScreen checks that the verdict is still on a terminal of 24 rows when the prompt is back, and that
-// what was left out is named.
+// TestFirstScreen checks that the verdict is still visible on a terminal of 24 rows when the prompt returns,
+// and that omitted sections are mentioned.
 func TestFirstScreen(t *testing.T) {
 	for _, command := range []string{
 		"snug estimate llama-3.2-1b --batch 4 --seq 2048 --precision amp-bf16 --gpu H200",
@@ -38,7 +38,7 @@ func TestFirstScreen(t *testing.T) {
 	}
 }
 
-// screen returns everything that was waited for.
+// screen returns the terminal's output.
 func (c *console) screen() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// alsoCalled makes a command accept another name for one of its flags: the one that the same thing has with
-// another command, or that it had before.
+// alsoCalled makes a command accept another name for one of its flags: the flag's name in another command, or
+// its former name.
 func alsoCalled(cmd *cobra.Command, flag, other string) {
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == other {

@@ -32,7 +32,7 @@ func newGPUs(env Env) *cobra.Command {
 		Example: "  snug gpus\n  snug gpus --all\n  snug gpus rtx4090 --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return fmt.Errorf("gpus takes one name, not %d; put quotes around a name with spaces", len(args))
+				return fmt.Errorf("gpus accepts one name, not %d; put quotes around a name with spaces", len(args))
 			}
 			return nil
 		},

@@ -23,7 +23,7 @@ func cardRates(c gpu.Card) []rate {
 	return []rate{{"fp32", r.FP32}, {"tf32", r.TF32}, {"fp16", r.FP16}, {"bf16", r.BF16}, {"fp8", r.FP8}}
 }
 
-// tera writes operations per second in TFLOP/s.
+// tera formats operations per second as TFLOP/s.
 func tera(x float64) string {
 	switch x /= 1e12; {
 	case x == 0:
@@ -59,7 +59,7 @@ func cardTable(s term.Screen, cards []gpu.Card) []string {
 	return append(out, wrap(strings.Fields(legend), " ", s.Width)...)
 }
 
-// cardSheet returns lines with everything known about one card.
+// cardSheet returns everything known about one card, as lines.
 func cardSheet(s term.Screen, c gpu.Card) []string {
 	unit := "multiprocessors"
 	if c.Maker == gpu.AMD {

@@ -4,7 +4,7 @@ package cli
 
 import "snug/internal/gpu"
 
-// cardAnswer is the JSON of a card of the catalogue.
+// cardAnswer is the JSON of a card in the catalogue.
 type cardAnswer struct {
 	Name            string             `json:"name"`
 	Maker           gpu.Maker          `json:"maker"`
@@ -44,7 +44,7 @@ type machineAnswer struct {
 	Notes   []string        `json:"notes,omitempty"`
 }
 
-// deviceAnswer is a device and the card that plans for it use.
+// deviceAnswer is a device and the catalogue card that is used to plan for it.
 type deviceAnswer struct {
 	gpu.Device
 	Card string `json:"card,omitempty"` // its name in the catalogue
@@ -73,7 +73,7 @@ func newMachineAnswer(m *gpu.Machine) machineAnswer {
 	return a
 }
 
-// catalogueName returns the device's name in the catalogue, or "" if it is not there.
+// catalogueName returns the device's name in the catalogue, or "" if it is not in it.
 func catalogueName(d gpu.Device) string {
 	if name := d.Card().Name; name != d.Name {
 		return name

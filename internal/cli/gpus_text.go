@@ -21,7 +21,7 @@ func printLines(w io.Writer, lines []string) error {
 	return err
 }
 
-// machineReport is the output of `snug gpus` for people.
+// machineReport is the text output of `snug gpus`.
 type machineReport struct {
 	*gpu.Machine
 	screen term.Screen
@@ -50,7 +50,7 @@ func (r machineReport) lines() []string {
 	return out
 }
 
-// nothing returns the report if no GPU was found: what was tried.
+// nothing returns the report if no GPU was found, with what was tried.
 func (r machineReport) nothing() []string {
 	out := []string{"No GPU found here. snug tried:"}
 	for _, t := range r.Tried {
@@ -86,7 +86,7 @@ func (r machineReport) title(d gpu.Driver) string {
 
 const deviceIndent = "     "
 
-// device describes one GPU: a line for what it is, one for its memory, then the processes that use it.
+// device describes one GPU: a line with its name, one with its memory, then the processes that use it.
 func (r machineReport) device(d gpu.Device) []string {
 	facts := []string{fmt.Sprintf("%3d  %s", d.Index, r.screen.Paint(term.Bold, d.Name))}
 	if name := catalogueName(d); name == "" {
@@ -111,7 +111,7 @@ func (r machineReport) device(d gpu.Device) []string {
 		if slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return p.Used == 0 }) {
 			who = "processes of unknown size"
 		}
-		out = append(out, deviceIndent+fmt.Sprintf("%10s  held by %s", units.Bytes(rest), who))
+		out = append(out, deviceIndent+fmt.Sprintf("%10s  used by %s", units.Bytes(rest), who))
 	}
 	return out
 }
@@ -162,7 +162,7 @@ func (r machineReport) holders(list []gpu.Process, indent string) []string {
 	return out
 }
 
-// slice describes a part of a GPU (MIG), with the UUID that CUDA_VISIBLE_DEVICES takes.
+// slice describes a part of a GPU (MIG), with the UUID for CUDA_VISIBLE_DEVICES.
 func (r machineReport) slice(s gpu.Slice) []string {
 	line := fmt.Sprintf("%sslice %-10s %v of %v free", deviceIndent, s.Profile, units.Bytes(s.Free), units.Bytes(s.Total))
 	if s.Ordinal != gpu.Hidden {

@@ -11,15 +11,15 @@ import (
 	"snug/internal/units"
 )
 
-// room is what a run has to fit into: the card that the flags name, or else the card of this machine. A
-// setup with its own limit has to fit into that alone.
+// room is what a run must fit into: the card that the flags name, or else the card of this machine. A setup
+// with its own limit must fit only that.
 type room struct {
 	named gpu.Card   // without Total if no flag names one
-	here  *gpu.Place // the card of this machine; nil if another is named, there is none or it does not matter
+	here  *gpu.Place // the card of this machine; nil if another is named, there is none, or it is not needed
 }
 
-// roomIn returns the room of a command. Answers in JSON are the same on every machine, so they need a card
-// that is named.
+// roomIn returns the room of a command. JSON answers must be the same on every machine, so they use only a
+// named card.
 func (f *setupFlags) roomIn(ctx context.Context, env Env, json bool) (room, error) {
 	card, err := f.card()
 	if err != nil || json || f.gpu != "" || f.gpuMemory != "" {
@@ -32,8 +32,8 @@ func (f *setupFlags) roomIn(ctx context.Context, env Env, json bool) (room, erro
 	return room{named: card, here: &visible[0]}, nil
 }
 
-// card returns the card for a setup. Memory that other processes hold on this machine's card is not
-// available to a run.
+// card returns the card for a setup. Memory that other processes use on this machine's card is not available
+// to the run.
 func (r room) card(s *setup.Setup) gpu.Card {
 	if r.here == nil || s.Limit > 0 {
 		return r.named
@@ -43,7 +43,7 @@ func (r room) card(s *setup.Setup) gpu.Card {
 	return c
 }
 
-// taken returns the memory that other processes hold on this machine's card.
+// taken returns the memory that other processes use on this machine's card.
 func (r room) taken() uint64 {
 	if r.here == nil || r.here.Free == 0 || r.here.Free > r.here.Total {
 		return 0
@@ -51,7 +51,7 @@ func (r room) taken() uint64 {
 	return r.here.Total - r.here.Free
 }
 
-// name returns the name of the card, for what was measured here before; "" if only its memory is known.
+// name returns the name of the card, to look up earlier measurements; "" if only its memory is known.
 func (r room) name(flag string) string {
 	if r.here != nil {
 		return r.here.Name
@@ -59,7 +59,7 @@ func (r room) name(flag string) string {
 	return flag
 }
 
-// origin says that the card for a setup is this machine's; "" for others.
+// origin returns a note if the card for a setup is this machine's; "" for other cards.
 func (r room) origin(s *setup.Setup) string {
 	if r.here == nil || s.Limit > 0 {
 		return ""

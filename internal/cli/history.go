@@ -59,10 +59,10 @@ func exactlyOne(cmd *cobra.Command, args []string) error {
 	return atMostOne(cmd, args)
 }
 
-// pastRuns returns all runs of the store.
+// pastRuns returns all runs in the store.
 func pastRuns(env Env) ([]store.Run, error) { return fromStore(env, (*store.Store).List) }
 
-// fromStore reads from the store. If there is no store, nothing was measured.
+// fromStore reads from the store. A missing store counts as empty.
 func fromStore[T any](env Env, read func(*store.Store) ([]T, error)) ([]T, error) {
 	path := store.Path(env.Getenv)
 	if !store.Exists(path) {
@@ -100,8 +100,8 @@ func runHistory(env Env, asJSON bool) error {
 	return err
 }
 
-// historyTable returns the runs as a table. It has a column for estimates only if there are any, to leave
-// space for names.
+// historyTable returns the runs as a table. It has an estimate column only if there are any estimates, to
+// leave space for names.
 func historyTable(runs []store.Run) term.Table {
 	t := term.Table{Header: []string{"model", "no.", "day", "size", "card", "PyTorch", "reserved", "estimate"}, Right: []int{1, 6, 7}}
 	if !slices.ContainsFunc(runs, func(r store.Run) bool { return missed(r) != "" }) {
@@ -117,7 +117,7 @@ func historyTable(runs []store.Run) term.Table {
 	return t
 }
 
-// missed returns how far off the estimate of a run was, as text.
+// missed returns the error of a run's estimate as text.
 func missed(r store.Run) string {
 	if r.Predicted == 0 || r.Reserved == 0 {
 		return ""

@@ -55,7 +55,7 @@ func exportHistory(env Env, args []string, force bool) error {
 func (e Env) mayReplace(path string, empty, force bool) error {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil || !info.Mode().IsRegular(): // the write will report what is wrong
+	case err != nil || !info.Mode().IsRegular(): // the write will report the problem
 		return nil
 	case empty && info.Size() > 0:
 		return errors.New("there are no measurements to write, and the file is not empty; it was not changed")
@@ -65,8 +65,7 @@ func (e Env) mayReplace(path string, empty, force bool) error {
 	return nil
 }
 
-// importHistory reads the whole export before it touches the store, so that a wrong file does not even
-// create one.
+// importHistory reads the whole export before it opens the store, so that a wrong file does not create one.
 func importHistory(env Env, file string) error {
 	in, err := env.open(file)
 	if err != nil {
@@ -91,7 +90,7 @@ func importHistory(env Env, file string) error {
 	}
 	text := counted(n, "run") + " added"
 	if known := len(runs) - n; known > 0 {
-		text += fmt.Sprintf("; %s here already", wereOf(known, len(runs)))
+		text += fmt.Sprintf("; %s already here", wereOf(known, len(runs)))
 	}
 	_, err = fmt.Fprintln(env.Stdout, text)
 	return err

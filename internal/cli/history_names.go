@@ -12,11 +12,11 @@ import (
 	"snug/internal/store"
 )
 
-// A run is stored with its whole command. The interpreter comes first and is often wider than the column,
-// so the run is named after its script. The names are for display; runs are chosen by number, in history_delete.go.
+// A run is stored with its whole command. The interpreter comes first and is often wider than the column, so the
+// run is named after its script. The names are only for display; runs are selected by number, in history_delete.go.
 
 // runNames returns the names of the runs in a list: the model, or the script with its folder and as many
-// parent folders as it takes to tell it from the others.
+// parent folders as are needed to make it unique.
 func runNames(runs []store.Run) []string {
 	paths := make([]string, len(runs))
 	for i, r := range runs {
@@ -32,7 +32,7 @@ func runNames(runs []store.Run) []string {
 	return paths
 }
 
-// shortest returns, for each path, the shortest end that no other path has.
+// shortest returns, for each path, its shortest unique suffix.
 func shortest(paths []string) map[string]string {
 	names, open := map[string]string{}, map[string]bool{}
 	for _, p := range paths {
@@ -53,7 +53,7 @@ func shortest(paths []string) map[string]string {
 	return names
 }
 
-// oneRow returns text that stays in its row of a table, whatever it contains.
+// oneRow returns text with control characters, such as newlines, replaced by spaces.
 func oneRow(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -63,7 +63,7 @@ func oneRow(text string) string {
 	}, text)
 }
 
-// calledBy returns the script of a command. If there is none, it is the command without the folders of its
+// calledBy returns the script of a command or, if there is none, the command without the folders of its
 // program.
 func calledBy(words []string) string {
 	if i := run.ScriptIndex(words); i >= 0 {
@@ -78,7 +78,7 @@ func calledBy(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// lastElements returns the last n elements of a path; anything else is returned whole.
+// lastElements returns the last n elements of a path; other text is returned whole.
 func lastElements(path string, n int) string {
 	parts := strings.Split(path, "/")
 	if strings.Contains(path, " ") || len(parts) <= n {

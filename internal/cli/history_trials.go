@@ -16,7 +16,7 @@ import (
 	"snug/internal/units"
 )
 
-const historyTrialsLong = `List the trials of snug tune, whatever became of them. Those that fit are also
+const historyTrialsLong = `List the trials of snug tune, including failed ones. Those that fit are also
 among the runs of snug history. With --delete, all of them are removed; a tune
 then starts over.`
 

@@ -17,8 +17,8 @@ import (
 	"snug/internal/files"
 )
 
-// hostile lists the files that snug opens by itself, each with a command that does so. Whatever is in
-// their place, the command ends, and reports it unless it treats the file as missing.
+// hostile lists the files that snug opens by itself, each with a command that opens it. Whatever is in the
+// file's place, the command ends, and reports it unless it treats the file as missing.
 var hostile = []struct {
 	file, command string
 	says          bool
@@ -41,7 +41,7 @@ var hostile = []struct {
 	{".snug/journal/revert", "revert", true},
 }
 
-// whole is a project in which everything is a file.
+// whole is a project with only regular files.
 var whole = map[string]string{
 	"plain.yaml":                "batch_size: 4\nlr: 0.1\n",
 	"conf/config.yaml":          "defaults:\n  - data: text\ntrainer:\n  accumulate_grad_batches: 2\n",
@@ -56,7 +56,7 @@ var whole = map[string]string{
 
 func TestWhatIsNoFile(t *testing.T) {
 	for _, c := range hostile {
-		for _, kind := range []string{"pipe", "device"} { // the one that takes no memory first
+		for _, kind := range []string{"pipe", "device"} { // the one that needs no memory first
 			dir := t.TempDir()
 			t.Chdir(dir)
 			for name, text := range whole {
@@ -74,16 +74,16 @@ func TestWhatIsNoFile(t *testing.T) {
 			select {
 			case said := <-ended:
 				if c.says && !oneLineAbout(said, c.file) {
-					t.Errorf("snug %s, with a %s for %s, says\n%s", c.command, kind, c.file, said)
+					t.Errorf("snug %s, with a %s for %s, prints\n%s", c.command, kind, c.file, said)
 				}
-			case <-time.After(time.Minute): // of work for a hundredth of a second
-				t.Fatalf("snug %s waits for a %s in the place of %s", c.command, kind, c.file)
+			case <-time.After(time.Minute): // it should take a hundredth of a second
+				t.Fatalf("snug %s waits for a %s in place of %s", c.command, kind, c.file)
 			}
 		}
 	}
 }
 
-// stand puts something that is not a file in the place of one.
+// stand replaces a file with something that is not a regular file.
 func stand(name, kind string) error {
 	if kind == "pipe" {
 		return syscall.Mkfifo(name, 0o600)

@@ -17,10 +17,10 @@ import (
 	"snug/internal/setup"
 )
 
-// Nothing that is read does nothing: a value other than the default changes a figure, or is refused, or is named in
-// a note. The tests go through every field of a setup, every flag and every key of every config system.
+// Every input must have an effect: a value other than the default changes a figure, is refused, or is named in a
+// note. The tests cover every field of a setup, every flag, and every key of every config system.
 
-// fieldBase is a setup in which a field makes sense, as fields by their names.
+// fieldBase is a setup in which a field has an effect, as values by field name.
 type fieldBase map[string]any
 
 // with returns the base with more fields.
@@ -39,10 +39,10 @@ var (
 	evalBase   = modernBase.with(fieldBase{"evaluation.batch": 4, "evaluation.batches": 2})
 )
 
-// answersBase is a run that compares answers.
+// answersBase is a run with a loop that compares answers.
 var answersBase = fieldBase{"model.name": "gpt2", "batch": 2, "seq": 64, "loop": "trl-dpo", "steps": 2}
 
-// fieldBases are the bases of fields that need more than plainBase, by their names or the beginnings of those.
+// fieldBases are the bases of fields that need more than plainBase, by field name or prefix.
 var fieldBases = []struct {
 	field string
 	base  fieldBase
@@ -65,7 +65,7 @@ var fieldBases = []struct {
 	{"use_reentrant", fieldBase{"model.name": "bert-base", "model.head": "sequence-classification", "batch": 64, "seq": 128, "checkpointing": true}},
 }
 
-// fieldValues are values of fields that a kind alone does not give.
+// fieldValues are values to try for fields whose kind is not enough to choose them.
 var fieldValues = map[string][]any{
 	"accumulation": {4}, "seq": {128}, "batch": {3}, "target_seq": {32}, "steps": {1}, "seed": {7}, "limit": {uint64(1 << 30)},
 	"lengths": {[]int{16, 64}, map[string]any{"uniform": []int{8, 128}}}, "tokenizer": {"tokenizer.json"}, "allocator": {"expandable_segments:True", "max_split_size_mb:32"},
@@ -76,13 +76,13 @@ var fieldValues = map[string][]any{
 	"versions.peft": {"0.17"}, "versions.trl": {"1.15", "1.10", "0.29"}, "versions.accelerate": {"1.2"}, "completion": {16}, "reference": {"precomputed"},
 }
 
-// impliedDefaults are the values that fields have where the table has none, in their bases.
+// impliedDefaults are the default values of fields in their bases if the table has none.
 var impliedDefaults = map[string]any{
 	"model.head": "masked-lm", "weights": "fp32", "loss": "model", "quantization.adapters": "fp32",
 	"dist.param_dtype": "fp32", "dist.reduce_dtype": "fp32", "dist.load": "whole",
 }
 
-// baseOf returns the setup in which a field makes sense.
+// baseOf returns the setup in which a field has an effect.
 func baseOf(field string) fieldBase {
 	base, longest := plainBase, 0
 	for _, b := range fieldBases {
@@ -93,7 +93,7 @@ func baseOf(field string) fieldBase {
 	return base
 }
 
-// valuesOf returns the values of a field to try: all of its words, or those of its kind.
+// valuesOf returns the values to try for a field: all of its words, or values of its kind.
 func valuesOf(x *setup.Setting, base fieldBase) []any {
 	if values := fieldValues[x.Name]; values != nil {
 		return values
@@ -110,7 +110,7 @@ func valuesOf(x *setup.Setting, base fieldBase) []any {
 	return slices.DeleteFunc(out, func(v any) bool { return v == base[x.Name] || v == x.Default || v == impliedDefaults[x.Name] })
 }
 
-// TestNoFieldDoesNothing goes through every field of a setup.
+// TestNoFieldDoesNothing checks that every field of a setup has an effect.
 func TestNoFieldDoesNothing(t *testing.T) {
 	for _, x := range setup.Settings() {
 		base := baseOf(x.Name)
@@ -127,7 +127,7 @@ func TestNoFieldDoesNothing(t *testing.T) {
 	}
 }
 
-// names returns what a note may call a field.
+// names returns the names that a note may use for a field.
 func names(x *setup.Setting) []string {
 	out := []string{x.Name, x.Name[strings.LastIndex(x.Name, ".")+1:]}
 	for _, f := range x.Flags {
@@ -136,7 +136,7 @@ func names(x *setup.Setting) []string {
 	return out
 }
 
-// shownAnswer is what a command printed.
+// shownAnswer is the output of a command.
 type shownAnswer struct {
 	figures map[string]any
 	notes   string

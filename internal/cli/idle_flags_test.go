@@ -21,7 +21,8 @@ import (
 	"snug/internal/setup"
 )
 
-// flagCase is a command without a flag and with it. The two print different answers or leave different files.
+// flagCase is a command without and with a flag. The two must print different answers or leave different
+// files.
 type flagCase struct{ without, with string }
 
 // planned is a run that snug optimize plans for.
@@ -30,8 +31,8 @@ const planned = "optimize --model gpt2 --batch 4 --accumulation 4 --seq 128 --gp
 // failedRun is a run that ran out of memory and is described by flags.
 const failedRun = "diagnose oom.txt --model gpt2 --batch 2 --seq 64 --json"
 
-// flagCases has a case for each flag that is no field of a setup, by command and flag. A * is any of the commands that
-// take a setup.
+// flagCases has a case for each flag that is not a field of a setup, by command and flag. A * is any command that
+// accepts a setup.
 var flagCases = map[string]flagCase{
 	"* --setup":       {"* --model gpt2 --batch 2 --seq 64 --gpu T4 --json", "* --setup run.json --gpu T4 --json"},
 	"* --model":       {"* --model gpt2 --batch 2 --seq 64 --gpu T4 --json", "* --model distilgpt2 --batch 2 --seq 64 --gpu T4 --json"},
@@ -99,7 +100,7 @@ var flagCases = map[string]flagCase{
 	"predict --out":       {"predict $A@batch=64 $B@batch=96 --at batch=128 --json", "predict $A@batch=64 $B@batch=96 --at batch=128 --json --out m.snug"},
 }
 
-// flagsBeside are flags that decide no figure, and why they are not tried here.
+// flagsBeside are flags that affect no figure, and why they are not tried here.
 var flagsBeside = map[string]string{
 	"--help":             "prints the help",
 	"--version":          "prints the version",
@@ -132,7 +133,7 @@ var folderFiles = map[string]string{
 	"here/rules.txt":         "a 1 1048064\na 2 512\na 3 512\nf 1\na 4 1048064\nsnap\n",
 }
 
-// TestNoFlagDoesNothing goes through the flags of every command.
+// TestNoFlagDoesNothing checks that every flag of every command has an effect.
 func TestNoFlagDoesNothing(t *testing.T) {
 	recorded := recordingsFor(t)
 	tried := map[string]bool{}
@@ -150,7 +151,7 @@ func TestNoFlagDoesNothing(t *testing.T) {
 				run, ok = flagCases[inAny]
 			}
 			if tried[key] = true; !ok {
-				t.Errorf("%s --%s: no case shows that it does something", name, f.Name)
+				t.Errorf("%s --%s: no case shows that it has an effect", name, f.Name)
 				return
 			}
 			t.Run(name+" --"+f.Name, func(t *testing.T) {
@@ -159,7 +160,7 @@ func TestNoFlagDoesNothing(t *testing.T) {
 					t.Errorf("%s failed: %s", run.with, last)
 				}
 				if maps.Equal(without, with) {
-					t.Errorf("%s and %s leave the same: %v", run.without, run.with, with)
+					t.Errorf("%s and %s have the same result: %v", run.without, run.with, with)
 				}
 			})
 		})
@@ -171,7 +172,7 @@ func TestNoFlagDoesNothing(t *testing.T) {
 	}
 }
 
-// commandsOf returns a command and those below it.
+// commandsOf returns a command and its subcommands.
 func commandsOf(c *cobra.Command) []*cobra.Command {
 	out := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
@@ -186,8 +187,8 @@ func beside(command, flag string) bool {
 	return flagsBeside["--"+flag] != "" || flagsBeside[command+" --"+flag] != "" || flagsBeside[first] != ""
 }
 
-// isField reports whether a flag of a command is a field of a setup: TestFlagsAreFields and TestNoFieldDoesNothing
-// are about those.
+// isField reports whether a flag of a command is a field of a setup. TestFlagsAreFields and TestNoFieldDoesNothing
+// cover those.
 func isField(c *cobra.Command, flag string) bool {
 	if c.Flags().Lookup("setup") == nil || c.Flags().Lookup("lora-rank") == nil {
 		return false
@@ -200,7 +201,7 @@ func isField(c *cobra.Command, flag string) bool {
 	return false
 }
 
-// TestFlagsAreFields gives each flag of the table of settings, which puts its field into the setup.
+// TestFlagsAreFields checks that each flag in the table of settings sets its field in the setup.
 func TestFlagsAreFields(t *testing.T) {
 	for x, flag := range settingFlags() {
 		f := &setupFlags{}
@@ -222,8 +223,8 @@ func TestFlagsAreFields(t *testing.T) {
 	}
 }
 
-// leaves runs commands one after another in a folder of their own, and returns what they print and the files that
-// they leave. The command edit changes a file as a person would.
+// leaves runs commands in order in a new folder, and returns their output and the files they leave. The command
+// edit changes a file as a user would.
 func leaves(t *testing.T, recorded *strings.Replacer, commands string) map[string]string {
 	t.Helper()
 	folder := t.TempDir()
@@ -252,7 +253,7 @@ func leaves(t *testing.T, recorded *strings.Replacer, commands string) map[strin
 	return out
 }
 
-// flagEnv is a machine with one GPU. Its standard input is the answer of snug optimize for the files of the folder.
+// flagEnv is a machine with one GPU. Its standard input is the answer of snug optimize for the files in the folder.
 func flagEnv(out io.Writer, folder string) Env {
 	const optimized = `{"recommended": {"settings": {"batch": 8, "accumulation": 1}}, "ladder": [{"name": "safe", "settings": {"batch": 8, "accumulation": 1}}, {"name": "maximum", "settings": {"batch": 2, "accumulation": 4}}]}`
 	return Env{

@@ -44,7 +44,7 @@ func newInit(env Env) *cobra.Command {
 	return cmd
 }
 
-// runInit runs the command: it finds the settings, shows them and writes snug.yaml.
+// runInit finds the settings, shows them and writes snug.yaml.
 func runInit(env Env, o initOptions) error {
 	if err := env.checkFolder(o.folder); err != nil {
 		return err
@@ -96,10 +96,10 @@ func (o initOptions) create(content []byte) error {
 	return err
 }
 
-// initReport returns lines that say what was found and what to do next.
+// initReport returns lines about what was found and what to do next.
 func initReport(env Env, p *config.Project, at string) []string {
 	if p == nil {
-		return []string{"No known training config was found. " + at + " explains how to say where", "the settings are."}
+		return []string{"No known training config was found. " + at + " explains how to specify", "where the settings are."}
 	}
 	screen := env.screen()
 	file, title := p.Main()

@@ -60,7 +60,7 @@ func newLint(env Env) *cobra.Command {
 	f.SortFlags = false
 	f.StringVar(&o.format, "format", "text", "`format` of the findings: text, json, sarif or github")
 	f.StringSliceVar(&o.selected, "select", nil, "only these `rules`: codes, prefixes of codes, or ALL")
-	f.StringSliceVar(&o.ignored, "ignore", nil, "all but these `rules`")
+	f.StringSliceVar(&o.ignored, "ignore", nil, "skip these `rules`")
 	f.StringVar(&o.baseline, "baseline", "", "`file` of known findings, which are not reported")
 	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write all findings to the baseline file")
 	f.BoolVar(&o.fix, "fix", false, "repair what can be repaired safely; snug revert undoes it")
@@ -69,8 +69,7 @@ func newLint(env Env) *cobra.Command {
 	return cmd
 }
 
-// runLint runs the command: it reads the settings, checks the files, repairs what it should, and prints the
-// findings.
+// runLint reads the settings, checks the files, repairs them with --fix, and prints the findings.
 func runLint(env Env, o lintOptions) error {
 	if err := o.check(); err != nil {
 		return err
@@ -125,7 +124,7 @@ func (o *lintOptions) check() error {
 	return nil
 }
 
-// settings returns those of the nearest pyproject.toml, with the flags on top.
+// settings returns the settings of the nearest pyproject.toml, overridden by flags.
 func (o *lintOptions) settings(env Env) (lint.Settings, error) {
 	s, err := projectSettings(env)
 	if err != nil {

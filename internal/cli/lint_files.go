@@ -44,8 +44,8 @@ func (o *lintOptions) saveBaseline(env Env, findings []lint.Finding, results []l
 	return lintExit(env, nil, results)
 }
 
-// repair writes the repairs of findings into their files, as one change that snug revert undoes, and returns
-// the findings that are left and how many were repaired.
+// repair writes fixes into the files, as one change that snug revert undoes, and returns the remaining
+// findings and how many were repaired.
 func repair(results []lint.Result, findings []lint.Finding) (left []lint.Finding, fixed int, err error) {
 	var rewrites []change.Rewrite
 	byPath := map[string][]lint.Finding{}

@@ -9,7 +9,7 @@ import (
 	"snug/internal/lint"
 )
 
-// print prints findings in the form that was asked for.
+// print prints findings in the requested format.
 func (o *lintOptions) print(env Env, findings []lint.Finding, checked, fixed int) error {
 	switch o.format {
 	case "json":
@@ -43,7 +43,7 @@ func (o *lintOptions) print(env Env, findings []lint.Finding, checked, fixed int
 	return printLines(env.Stdout, lines)
 }
 
-// lintSummary is the last line: how many findings there are, and how many --fix can repair.
+// lintSummary returns the last line: how many findings there are, and how many --fix can repair.
 func lintSummary(findings []lint.Finding, checked, fixed int) string {
 	var b strings.Builder
 	if fixed > 0 {

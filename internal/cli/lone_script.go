@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// trainingCalls are calls; a script that trains has at least one of them.
+// trainingCalls are calls of which a training script has at least one.
 var trainingCalls = [][]byte{[]byte(".backward("), []byte(".train("), []byte(".fit(")}
 
-// loneScript returns the only script of the folder that trains a model, as a loop; "" if there is none, or several.
+// loneScript returns the only script in the folder that trains a model, as a loop; "" if there is none, or several.
 func (f *projectFlags) loneScript() string {
 	found := ""
 	in := projectFiles{f.folder}

@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Page is a file that comes with the program: a man page or the completions of a shell.
+// Page is a file that ships with the program: a man page or the completions for a shell.
 type Page struct {
 	Name string // snug-estimate.1, snug.bash, _snug, snug.fish, snug.ps1
 	Data []byte
 }
 
-// Pages returns the man pages of all commands and the completions of all shells, made from the commands themselves. The
-// date is that of the release.
+// Pages returns the man pages of all commands and the completions for all shells, generated from the commands. date is
+// the release date.
 func Pages(version, date string) ([]Page, error) {
 	root := newRoot(Env{})
 	var out []Page
@@ -112,7 +112,7 @@ func (m manual) options(b *strings.Builder) {
 	})
 }
 
-// also names the pages of the other commands.
+// also lists the pages of the other commands.
 func (m manual) also(b *strings.Builder) {
 	var names []string
 	if m.HasParent() {
@@ -136,7 +136,7 @@ func (m manual) also(b *strings.Builder) {
 	}
 }
 
-// lines returns text whose lines begin with no macro.
+// lines escapes text so that no line begins with a macro.
 func lines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -149,8 +149,8 @@ func lines(text string) string {
 	return b.String()
 }
 
-// roff returns text in which nothing has a meaning to roff. Hyphens are minus signs, so that commands can be copied;
-// characters beyond ASCII are named by their numbers.
+// roff escapes text for roff. Hyphens become minus signs, so that commands can be copied; non-ASCII characters are
+// written as code points.
 func roff(text string) string {
 	var b strings.Builder
 	for _, r := range text {

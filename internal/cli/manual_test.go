@@ -18,7 +18,7 @@ snug\-models \- List the models that are known by name
 .SH SYNOPSIS
 `
 
-// TestPages checks that every command has a man page with all its flags, and that the formatter has no complaint about it.
+// TestPages checks that every command has a man page with all its flags, and that groff formats it without warnings.
 func TestPages(t *testing.T) {
 	pages, err := Pages("1.2.3", "2026-11-17")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 	formats(t, text)
 }
 
-// formats has groff read the pages, if it is installed.
+// formats runs groff on the pages, if it is installed.
 func formats(t *testing.T, pages map[string]string) {
 	t.Helper()
 	groff, err := exec.LookPath("groff")
@@ -78,7 +78,7 @@ func formats(t *testing.T, pages map[string]string) {
 	}
 }
 
-// TestRoff checks that texts stay what they are.
+// TestRoff checks that text is escaped.
 func TestRoff(t *testing.T) {
 	if got, want := lines(".hidden\n'quoted\na\\b --flag…"), "\\&.hidden\n\\&'quoted\na\\eb \\-\\-flag\\[u2026]\n"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -52,7 +52,7 @@ func newMaxBatch(env Env) *cobra.Command {
 	return cmd
 }
 
-// runMaxBatch runs the command: it reads the setups, searches and prints the answers.
+// runMaxBatch reads the setups, searches and prints the answers.
 func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 	o.anyBatch = true
 	if err := shortOrJSON(o.short, o.json); err != nil {
@@ -69,7 +69,7 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 	past := env.past(into.name(o.gpu))
 	defer past.Close()
 	none, notes, cores := false, notesOnce{}, estimate.NewCores(atOnce())
-	introduced := false // that the card is this machine's
+	introduced := false // whether the note on this machine's card was printed
 	failed, err := answer(env, o.json, simulating, requests,
 		func(s *setup.Setup) (edge, error) { return o.ask(s, into.card(s), past, cores) },
 		func(a edge) error {
@@ -105,8 +105,8 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 	return err
 }
 
-// text returns an answer for people, or with --short one line. One of many begins with its name. If not even one
-// sample fits, it ends with what would.
+// text returns an answer as text, or with --short as one line. One of many answers begins with its name. If not
+// even one sample fits, it ends with changes that would make it fit.
 func (o *maxBatchOptions) text(ctx context.Context, env Env, a edge, card gpu.Card, origin string) (string, error) {
 	if o.short {
 		return a.short(card), nil
@@ -135,8 +135,8 @@ func (o *maxBatchOptions) text(ctx context.Context, env Env, a edge, card gpu.Ca
 	return text + fixes + o.about(a, s), err
 }
 
-// about describes the run that was searched, which flags or config files leave to defaults in part. A file of setups
-// says what its runs are.
+// about describes the run, because flags and config files leave some settings at their defaults. It returns nothing
+// for a file of setups, which describes its runs in full.
 func (o *maxBatchOptions) about(a edge, s term.Screen) string {
 	if o.file != "" {
 		return ""
@@ -156,7 +156,7 @@ var errNoRoom = errors.New("--gpu, --gpu-memory or --limit is required")
 type edge struct {
 	*estimate.MaxAnswer
 	safe  *estimate.Answer
-	roomy units.Bytes // what the largest batch would take with more memory, as the next one's figure says
+	roomy units.Bytes // what the largest batch would take with more memory, derived from the next larger batch
 }
 
 // withRoom returns the edge with what its batch would take with more memory.
@@ -185,7 +185,7 @@ func (m edge) safeBatch() int {
 	return m.safe.Setup.Batch
 }
 
-// ask finds the largest batch and the largest that surely fits.
+// ask finds the largest batch and the largest that is sure to fit.
 func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, cores estimate.Cores) (edge, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return edge{}, err
@@ -202,7 +202,7 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 	return edge{MaxAnswer: m, safe: safe}, err
 }
 
-// tried returns a run that the search has tried.
+// tried returns a run that the search tried.
 func (m edge) tried() *estimate.Answer { return cmp.Or(m.Best, m.Next) }
 
 // name returns the name of the run.
@@ -217,7 +217,7 @@ func (m edge) withLoad(card gpu.Card) (string, error) {
 	return m.text(card) + " " + load, err
 }
 
-// into returns what the runs have to fit into, in words.
+// into describes what the runs must fit into.
 func (m edge) into(card gpu.Card) string {
 	if limit := m.tried().Setup.Limit; card.Total > 0 && (limit == 0 || limit > card.Total) {
 		return called(card)
@@ -242,7 +242,7 @@ func (m edge) text(card gpu.Card) string {
 			term.Count(m.MaxBatch), m.roomy, term.Count(m.MaxBatch+1), held(m.Next))
 	}
 	off := "if the estimate is off by as much as earlier ones."
-	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile leaves open
+	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile does not determine
 		off = "if the run takes more than estimated."
 	}
 	switch {
@@ -254,8 +254,8 @@ func (m edge) text(card gpu.Card) string {
 	return text
 }
 
-// held returns the memory that has to fit: a limit applies to what PyTorch reserves, a card has to hold the
-// rest as well.
+// held returns the memory that must fit: a limit applies only to what PyTorch reserves, a card also to the
+// rest.
 func held(a *estimate.Answer) units.Bytes {
 	if a.Setup.Limit > 0 {
 		return units.Bytes(a.PeakReserved)

@@ -17,7 +17,7 @@ func (f *setupFlags) modelArg(cmd *cobra.Command, args []string) error {
 	case len(args) > 1:
 		return fmt.Errorf("unexpected argument %q after the model %q; see %s --help", args[1], args[0], cmd.CommandPath())
 	case f.flags.Changed("model"), f.flags.Changed("config"):
-		return fmt.Errorf("unexpected argument %q: a flag already gives the model; see %s --help", args[0], cmd.CommandPath())
+		return fmt.Errorf("unexpected argument %q; a flag already gives the model; see %s --help", args[0], cmd.CommandPath())
 	}
 	switch name := args[0]; filepath.Ext(name) {
 	case ".py":

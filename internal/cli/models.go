@@ -65,7 +65,7 @@ func modelTable(list []setup.KnownModel) []string {
 	return out
 }
 
-// inMillions writes a number of parameters in short: 124 M, 1.24 B.
+// inMillions formats a number of parameters: 124 M, 1.24 B.
 func inMillions(params int) string {
 	if params < 1e9 {
 		return fmt.Sprintf("%.0f M", float64(params)/1e6)

@@ -12,17 +12,17 @@ import (
 	"snug/internal/setup"
 )
 
-// notesOnce are notes on standard error that do not change an answer. Each is printed once, however many
-// setups it applies to.
+// notesOnce prints notes on standard error, which do not change an answer. Each is printed once, even if it
+// applies to many setups.
 type notesOnce map[string]bool
 
-// about prints the notes on a run on a card.
+// about prints the notes about a run on a card.
 func (a notesOnce) about(env Env, s *setup.Setup, card gpu.Card) {
 	a.say(env, soldNote(card))
 	a.say(env, estimate.Notes(s, card))
 }
 
-// uncounted prints the notes on what the figures of a run leave out.
+// uncounted prints the notes about what a run's figures omit.
 func (a notesOnce) uncounted(env Env, s *setup.Setup) { a.say(env, estimate.Uncounted(s)) }
 
 func (a notesOnce) say(env Env, texts []string) {
@@ -43,7 +43,7 @@ func (e Env) note(text string) {
 	fmt.Fprintf(e.Stderr, "%s\n", line)
 }
 
-// allNotes returns all notes on a run on a card, for JSON.
+// allNotes returns all notes about a run on a card, for JSON.
 func allNotes(s *setup.Setup, card gpu.Card, warnings []string) []string {
 	notes := slices.Concat(estimate.Notes(s, card), warnings, estimate.Uncounted(s))
 	if from := s.Script.Origins(); from != "" {

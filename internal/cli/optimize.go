@@ -34,10 +34,10 @@ type optimizeOptions struct {
 	vary                 []string
 	json, short, explain bool
 
-	started  string         // with --profile: the script that the command starts, if it lies in the folder
+	started  string         // with --profile: the script that the command starts, if it is in the folder
 	measured *record.Result // the result of --profile
-	recorded string         // the profile it made, if that is the model
-	noToday  bool           // nobody gave a batch
+	recorded string         // the profile it wrote, if that is the model
+	noToday  bool           // no batch was given
 }
 
 const optimizeLong = `Choose the settings that train fastest on a card.
@@ -99,7 +99,7 @@ func newOptimize(env Env) *cobra.Command {
 	return cmd
 }
 
-// runOptimize runs the command: it reads the runs, chooses a card, searches, prints and writes.
+// runOptimize reads the runs, chooses a card, searches, and prints and writes the settings.
 func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string) error {
 	if err := o.check(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 		return err
 	}
 	none, notes, before := false, notesOnce{}, ""
-	var simulated atomic.Int64 // runs, of all searches
+	var simulated atomic.Int64 // number of runs in all searches
 	failed, err := answer(env, o.json, searched(&simulated), today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) {
 			return o.plans(ctx, env, s, where, today.library(s), files, &simulated)
@@ -129,12 +129,12 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 				none = none || p.Recommended == nil
 				now, card := p.Current.Estimate.Setup, p.Card
 				if len(plans) > 1 {
-					card = gpu.Card{} // a table over cards has the precision of each
+					card = gpu.Card{} // a table of several cards shows the precision of each
 				}
 				notes.about(env, now, card)
 				notes.say(env, o.warnings)
 				notes.say(env, files.refusals(p))
-				if len(plans) > 1 || p.Recommended == nil { // a single plan has it among its own notes
+				if len(plans) > 1 || p.Recommended == nil { // a single plan's own notes contain it
 					notes.uncounted(env, now)
 				}
 			}
@@ -146,7 +146,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	return err
 }
 
-// Limits for numbers in flags: a larger number is probably a typing error.
+// Limits for numbers in flags: a larger number is probably a typo.
 const (
 	maxEffective = 1 << 30
 	maxNodes     = 1 << 13
@@ -171,7 +171,7 @@ func (o *optimizeOptions) check() error {
 	return shortOrJSON(o.short, o.json)
 }
 
-// read returns the runs as they are. With --profile they are measured first.
+// read returns the current runs. With --profile they are measured first.
 func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*today, error) {
 	if o.profile {
 		return o.measureFirst(ctx, env, args)
@@ -179,12 +179,12 @@ func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*to
 	return o.today(env)
 }
 
-// searched returns the status of searches that have simulated so many runs.
+// searched returns the status line after n simulated runs.
 func searched(simulated *atomic.Int64) func() string {
 	return func() string { return fmt.Sprintf("searching, %d runs simulated", simulated.Load()) }
 }
 
-// plans searches one card in full, or several side by side, and counts the runs that it simulates.
+// plans searches one card in full, or several in parallel, and counts the simulated runs.
 func (o *optimizeOptions) plans(ctx context.Context, env Env, s *setup.Setup, where places, library plan.Library, files *writer, simulated *atomic.Int64) ([]*plan.Plan, error) {
 	r := plan.Request{
 		Setup: s, Card: where.cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
@@ -222,8 +222,8 @@ func (o *optimizeOptions) plans(ctx context.Context, env Env, s *setup.Setup, wh
 	return []*plan.Plan{p}, err
 }
 
-// stops returns an error if the run would stop on the card in any plan, because only a change of something
-// that has to stay could avoid it.
+// stops returns an error if the run would fail on the card in any plan, because only changing a locked
+// setting could avoid it.
 func (o *optimizeOptions) stops(s *setup.Setup, where places, files *writer) error {
 	err := estimate.Runnable(s, where.cards[0])
 	if err == nil || len(where.cards) > 1 {

@@ -15,8 +15,8 @@ import (
 	"snug/internal/units"
 )
 
-// cardsText writes one table over cards: the settings for each, its memory, and its speed compared with
-// the fastest. With --gpu all it has only the cards that something fits, and on a terminal only as many as there are rows.
+// cardsText writes one table of cards: the settings for each, its memory, and its speed compared with the fastest. With
+// --gpu all it lists only the cards that the run fits, and on a terminal only as many as there are rows.
 func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows int) error {
 	plans = slices.Clone(plans)
 	if all {
@@ -67,7 +67,7 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows in
 	return err
 }
 
-// fitting returns the number of cards that something fits.
+// fitting returns the number of cards that the run fits with some settings.
 func fitting(plans []*plan.Plan) (n int) {
 	for _, p := range plans {
 		if p.Recommended != nil {
@@ -77,7 +77,7 @@ func fitting(plans []*plan.Plan) (n int) {
 	return n
 }
 
-// smallest names the card with the least memory that something fits, and says what the others lack.
+// smallest returns sentences about the smallest card that the run fits, and about the others.
 func smallest(plans []*plan.Plan) string {
 	var best, least *plan.Plan
 	for _, p := range plans {
@@ -90,7 +90,7 @@ func smallest(plans []*plan.Plan) string {
 	}
 	text := "Every card has settings that fit."
 	if least != nil {
-		text = fmt.Sprintf("Nothing fits %d of %d cards: at least %v is needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
+		text = fmt.Sprintf("No settings fit %d of %d cards: at least %v is needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
 	}
 	if best != nil && least != nil {
 		text = fmt.Sprintf("It does not fit the other %d of %d cards.", len(plans)-fitting(plans), len(plans))
@@ -101,7 +101,7 @@ func smallest(plans []*plan.Plan) string {
 	return text
 }
 
-// otherChanges lists the changes that have no column in the table.
+// otherChanges lists the changes without a column in the table.
 func otherChanges(plans []*plan.Plan) string {
 	now := plans[0].Current.Estimate.Setup
 	count, fit, order := map[string]int{}, 0, []string(nil)

@@ -52,7 +52,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	return err
 }
 
-// rows returns how many rows an answer may have, 0 for any number.
+// rows returns how many rows an answer may have; 0 for any number.
 func (o *optimizeOptions) rows(env Env) int {
 	if o.explain {
 		return 0
@@ -60,7 +60,7 @@ func (o *optimizeOptions) rows(env Env) int {
 	return env.screen().Height
 }
 
-// introduce returns what was assumed: that this is an example, or which card was found.
+// introduce returns sentences about what was assumed: that this is an example, or which card was found.
 func (o *optimizeOptions) introduce(env Env, t *today, where places) string {
 	var sentences []string
 	if t.example {
@@ -89,8 +89,8 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) string {
 	return paragraph(strings.Join(sentences, " "), env.screen()) + "\n"
 }
 
-// files lists the values in the project's files that the recommended settings change, and with --apply
-// changes them.
+// files lists the values in the project's files that the recommended settings change, and changes them with
+// --apply.
 func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyReport, error) {
 	if t.project == nil || len(plans) != 1 || plans[0].Recommended == nil {
 		return nil, nil

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// savedModel is a model whose files say what it is saved in.
+// savedModel is a config.json with the type that the model is saved in.
 const savedModel = `{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 256,
  "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4,
  "vocab_size": 8000, "max_position_embeddings": 512, "dtype": "bfloat16"}`
 
-// What is written trains, and takes the promised memory: one key can be the type of both the weights and
-// the arithmetic.
+// After the settings are written, the run trains and takes the predicted memory, although one key can set the
+// type of both the weights and the arithmetic.
 func TestAppliedAsPromised(t *testing.T) {
 	trainer := "model_name_or_path: ./model\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\noutput_dir: out\n"
 	axolotl := "base_model: ./model\nmicro_batch_size: 4\nsequence_len: 256\n"
@@ -56,14 +56,14 @@ func TestAppliedAsPromised(t *testing.T) {
 	}
 }
 
-// takes holds the parts of an estimate that must be equal.
+// takes contains the parts of an estimate that must be equal.
 type takes struct {
 	Reserved uint64 `json:"peak_reserved"`
 	Peak     uint64 `json:"device_peak"`
 	Error    string `json:"error"`
 }
 
-// advice returns what optimize promises, and with which settings.
+// advice returns what optimize predicts, and the settings.
 func advice(t *testing.T) (takes, map[string]any) {
 	t.Helper()
 	var p struct {
@@ -83,7 +83,7 @@ func parse(t *testing.T, text string, into any) {
 	}
 }
 
-// snugs runs snug in the folder that the test is in.
+// snugs runs snug in the current folder.
 func snugs(t *testing.T, line string) string {
 	t.Helper()
 	var out, said strings.Builder

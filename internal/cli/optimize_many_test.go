@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// manyLines is a file of setups that are made as they are read. It also counts the answers written, to
-// show how far reading is ahead of writing.
+// manyLines is a file of setups that are generated as they are read. It also counts the answers written, to
+// show how far ahead the file is read.
 type manyLines struct {
 	n              int
 	limit          string
@@ -42,8 +42,8 @@ func (m *manyLines) Write(p []byte) (int, error) {
 	return m.out.Write(p)
 }
 
-// Setups are planned as they are read, in their order, whether a card is named or not;
-// where every one has a limit, the file has to be read before.
+// Setups are planned in order as they are read, whether or not a card is named. To find out whether every
+// setup has a limit, the file must be read first.
 func TestOptimizeAsItReads(t *testing.T) {
 	const n = 5000
 	for _, x := range []struct {
@@ -56,7 +56,7 @@ func TestOptimizeAsItReads(t *testing.T) {
 	} {
 		m := &manyLines{n: n, limit: x.limit}
 		env := Env{Stdin: m, Stdout: m, Stderr: io.Discard, Getenv: func(string) string { return "" }}
-		args := strings.Fields("optimize --setup - --json --lock nosuch " + x.args) // which is refused at once
+		args := strings.Fields("optimize --setup - --json --lock nosuch " + x.args) // refused immediately
 		if code := Run(context.Background(), env, args); code != 1 {
 			t.Errorf("%s: exit %d", x.args, code)
 		}

@@ -15,10 +15,10 @@ import (
 	"snug/internal/setup"
 )
 
-// Optimize with --profile first runs the training command at small sizes. For a model that snug knows, the
-// measured peaks show how far off its estimates are; for any other, the recordings are the model.
+// With --profile, optimize first runs the training command at small sizes. For a known model, the measured
+// peaks show how far off its estimates are; for any other, the recordings are the model.
 
-// measureFirst runs the command and returns the current runs as they are to be planned.
+// measureFirst runs the command and returns the current runs to plan for.
 func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []string) (*today, error) {
 	words, err := o.command(args)
 	if err != nil {
@@ -45,8 +45,8 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	return o.today(env)
 }
 
-// known returns the run if snug knows its model, and nil if recordings are needed. Any other mistake would
-// remain after a run, so it is reported before one.
+// known returns the run if its model is known, and nil if recordings are needed. Any other error would still
+// be there after recording, so it is reported first.
 func known(t *today, err error) (*setup.Setup, error) {
 	switch {
 	case errors.Is(err, setup.ErrUnknownModel):
@@ -69,7 +69,7 @@ func known(t *today, err error) (*setup.Setup, error) {
 		return nil, nil
 	case r.err != nil:
 		return nil, errors.New(r.from.located(r.err))
-	case r.setup.Model.Program != nil || !r.setup.Model.Known(): // a profile, or another's model_type
+	case r.setup.Model.Program != nil || !r.setup.Model.Known(): // a profile, or an unknown model_type
 		return nil, nil
 	}
 	return r.setup, nil
@@ -87,7 +87,7 @@ func (o *optimizeOptions) command(args []string) ([]string, error) {
 	return words, err
 }
 
-// saysBatch reports whether the current effective batch will be known.
+// saysBatch reports whether the current effective batch is given.
 func (o *optimizeOptions) saysBatch(env Env) bool {
 	if o.file != "" || o.target > 0 || o.flags.Changed("batch") {
 		return true
@@ -99,8 +99,8 @@ func (o *optimizeOptions) saysBatch(env Env) bool {
 // smallBatches are the batches that a command is run at by default.
 var smallBatches = []string{"batch=2,3"}
 
-// record runs the command: at the sizes of --vary; else at two small batches; else, if those cannot be set
-// and the model is known and needs no profile, once as it is.
+// record runs the command at the sizes of --vary, or else at two small batches. If those cannot be set and a
+// known model needs no profile, it runs the command once as it is.
 func (o *optimizeOptions) record(ctx context.Context, env Env, words []string, base *setup.Setup) (*record.Result, error) {
 	p, err := o.plan(env, words, base)
 	if err != nil {
@@ -119,7 +119,8 @@ func (o *optimizeOptions) record(ctx context.Context, env Env, words []string, b
 	return s.Record(ctx)
 }
 
-// plan returns what to record. For a known model one size is enough: it is compared with its estimate.
+// plan returns what to record. For a known model one size is enough, because it is only compared with its
+// estimate.
 func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (record.Plan, error) {
 	vary := o.vary
 	if len(vary) == 0 {
@@ -141,7 +142,7 @@ func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (reco
 }
 
 // residual returns how far off the estimates of a run are on a card, from earlier runs here or from those just
-// measured. It is nil if nothing was measured.
+// measured. It returns nil if nothing was measured.
 func (o *optimizeOptions) residual(env Env, s *setup.Setup, card gpu.Card) *estimate.Range {
 	past := env.past(card.Name)
 	defer past.Close()

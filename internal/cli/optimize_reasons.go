@@ -13,8 +13,8 @@ import (
 	"snug/internal/units"
 )
 
-// The tables of levers and reasons. Their words are in plan/levers.go (what each costs) and plan/rejected.go
-// (why a plan was not taken).
+// The tables of levers and reasons. Their texts are in plan/levers.go (what each costs) and plan/rejected.go
+// (why a plan was not chosen).
 
 func (r planReport) levers(b *strings.Builder) {
 	if len(r.Levers) == 0 {
@@ -42,7 +42,7 @@ func (r planReport) rejected(b *strings.Builder) {
 	if len(r.Rejected) == 0 {
 		return
 	}
-	t := term.Table{Header: []string{"not taken", "because"}, Indent: 2}
+	t := term.Table{Header: []string{"rejected", "because"}, Indent: 2}
 	widest := len(t.Header[0])
 	for _, x := range r.Rejected {
 		widest = max(widest, utf8.RuneCountInString(x.Change))
@@ -59,7 +59,7 @@ func (r planReport) rejected(b *strings.Builder) {
 	r.table(b, t)
 }
 
-// start writes the settings that are outside the training script.
+// start writes the settings that are set outside the training script.
 func (r planReport) start(b *strings.Builder) {
 	s := r.Recommended.Estimate.Setup
 	if s.Allocator != "" && !r.holdsAllocator() {

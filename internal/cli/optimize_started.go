@@ -12,10 +12,10 @@ import (
 	"snug/internal/config/projects"
 )
 
-// A command that is given is the run: a script next to it with its own settings says nothing about it.
+// If a command is given, it is the run: another script with its own settings next to it does not matter.
 
-// startedScript returns the Python script that a command starts, relative to the folder; "" if it starts none that
-// lies there.
+// startedScript returns the Python script that a command starts, relative to the folder; "" if there is none in
+// the folder.
 func (o *optimizeOptions) startedScript(words []string) string {
 	for _, w := range words {
 		if !strings.HasSuffix(w, ".py") {
@@ -30,8 +30,8 @@ func (o *optimizeOptions) startedScript(words []string) string {
 	return ""
 }
 
-// opened opens the folder's project. There is none if its settings belong to a script other than the one the
-// command starts, and the command's script does not import it.
+// opened opens the folder's project. It returns none if the settings belong to a script that the command
+// neither starts nor imports.
 func (o *optimizeOptions) opened(env Env) (*config.Project, error) {
 	project, err := o.projectFlags.open(env)
 	if err == nil && len(o.paths) == 0 && o.started != "" && o.startsAnother(project) {

@@ -21,8 +21,8 @@ func (oneCard) Report(context.Context) (*gpu.Report, error) {
 	return &gpu.Report{Devices: []gpu.Device{{Name: "NVIDIA L4", Total: 22 * units.GiB, Free: 22 * units.GiB}}}, nil
 }
 
-// The number of workers of a loader depends on the processors of the card's machine: those of this machine
-// do not count for a card elsewhere.
+// The number of data loader workers depends on the processors of the card's machine, so this machine's are
+// not used for a card elsewhere.
 func TestWorkersOfTheCardsMachine(t *testing.T) {
 	for _, c := range []struct {
 		args string
@@ -39,7 +39,7 @@ func TestWorkersOfTheCardsMachine(t *testing.T) {
 			t.Fatalf("%s: exit code %d: %s", c.args, code, out.String())
 		}
 		if got := strings.Contains(out.String(), "num_workers=7, pin_memory=True, persistent_workers=True   (8 CPUs here)"); got != c.want {
-			t.Errorf("%s: says how many workers: %v, want %v\n%s", c.args, got, c.want, out.String())
+			t.Errorf("%s: shows the number of workers: %v, want %v\n%s", c.args, got, c.want, out.String())
 		}
 	}
 }

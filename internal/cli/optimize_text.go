@@ -19,13 +19,13 @@ import (
 type planReport struct {
 	*plan.Plan
 	s    term.Screen
-	cpus int // processors of the machine with the card; 0 if that is another machine
-	// noToday means that nobody gave a batch, so that there are no settings of today: the run is compared with batch 1.
+	cpus int // processors of the card's machine; 0 if it is another machine
+	// noToday means that no batch was given, so there are no current settings: the run is compared with batch 1.
 	noToday bool
 }
 
-// text returns the report: the recommended settings first, then what they rest on. On a terminal, rows is
-// the space left for it; sections that do not fit are left out.
+// text returns the report: the recommended settings first, then the details. On a terminal, rows is the
+// available space; sections that do not fit are omitted.
 func (r planReport) text(rows int) string {
 	var sections []string
 	if r.Recommended == nil {
@@ -38,10 +38,10 @@ func (r planReport) text(rows int) string {
 	return strings.Join(sections, "\n")
 }
 
-// moreOfPlan is shown if a plan was cut.
-const moreOfPlan = "--explain shows the rest: the ladder, the levers and what was not taken\n"
+// moreOfPlan is shown if the report was cut.
+const moreOfPlan = "--explain shows the rest: the ladder, the levers and what was rejected\n"
 
-// part returns what some functions write, without the empty lines at its end.
+// part returns the output of the given functions, without trailing empty lines.
 func (r planReport) part(write ...func(*strings.Builder)) string {
 	var b strings.Builder
 	for _, w := range write {
@@ -79,7 +79,7 @@ func (r planReport) name() string {
 	return name
 }
 
-// samplesText returns an effective batch in words.
+// samplesText returns an effective batch as text.
 func samplesText(n int) string {
 	if n == 1 {
 		return "1 sample per step"
@@ -152,7 +152,7 @@ func (r planReport) sideBySide(b *strings.Builder) {
 	r.table(b, t)
 }
 
-// today returns what the recommendation is compared with.
+// today returns the label of what the recommendation is compared with.
 func (r planReport) today() string {
 	if r.noToday {
 		return "at batch 1"
@@ -160,7 +160,7 @@ func (r planReport) today() string {
 	return "today"
 }
 
-// listed returns a row whose columns hold lists, with one item per line.
+// listed returns a row whose columns contain lists, with one item per line.
 func listed(row []string) [][]string {
 	var out [][]string
 	for column, text := range row {
@@ -174,7 +174,7 @@ func listed(row []string) [][]string {
 	return out
 }
 
-// fits reports whether a choice runs.
+// fits reports whether a choice fits.
 func fits(c *plan.Choice) bool { return c.Estimate.Fits == nil || *c.Estimate.Fits }
 
 // recorded reports whether the model is a profile.
@@ -193,7 +193,7 @@ func (r planReport) speeds() []string {
 	return []string{unit + " / second", was, is}
 }
 
-// throughput returns what a choice trains on in a second: tokens of text, or else samples.
+// throughput returns a choice's tokens per second or, if it has no text, samples per second.
 func throughput(c *plan.Choice) (unit, rate string) {
 	if seq := c.Estimate.Setup.Seq; seq > 0 {
 		return "tokens", term.ThreeDigits(c.SamplesPerSecond * float64(seq))
@@ -208,7 +208,7 @@ func (r planReport) table(b *strings.Builder, t term.Table) {
 	b.WriteString("\n")
 }
 
-// notes writes the notes on the plan.
+// notes writes the plan's notes.
 func (r planReport) notes(b *strings.Builder) {
 	for _, n := range r.Notes {
 		for _, l := range wrap(strings.Fields(n), " ", r.s.Width-2) {
@@ -247,8 +247,8 @@ func (r planReport) rungs(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// steps returns the steps of the ladder that differ from the one before. A step whose settings are those of a more
-// careful one has nothing to add.
+// steps returns the steps of the ladder that differ from the previous one. A step with the same settings as a
+// safer one adds nothing.
 func (r planReport) steps() []plan.Rung {
 	var out []plan.Rung
 	for i, x := range r.Ladder {
@@ -268,7 +268,7 @@ func same(a, b *plan.Choice) bool {
 	return reflect.DeepEqual(a.Settings, b.Settings)
 }
 
-// how returns the batch of a rung, and its other differences from the recommended settings.
+// how returns the batch of a step, and its other differences from the recommended settings.
 func (r planReport) how(c *plan.Choice) string {
 	a, best := c.Estimate.Setup, r.Recommended.Estimate.Setup
 	out := fmt.Sprintf("%d %s %d", a.Batch, r.s.Times(), a.Accumulation)
@@ -287,7 +287,7 @@ func (r planReport) how(c *plan.Choice) string {
 	return out
 }
 
-// nothing writes what it would take if no settings fit.
+// nothing writes how much memory is needed if no settings fit.
 func (r planReport) nothing(b *strings.Builder) {
 	size, share := r.takes(r.Least)
 	if limit := r.Least.Estimate.Setup.Limit; limit == 0 || r.Card.Total > 0 && limit >= r.Card.Total {

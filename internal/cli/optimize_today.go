@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// today holds the current runs, and where they were found.
+// today is the current runs, and where they were found.
 type today struct {
 	requests requests
 	limited  bool            // every setup has its own limit; ignored if a card is named
@@ -23,7 +23,7 @@ type today struct {
 	example  bool            // nothing was found: this is the built-in example
 }
 
-// library returns how the project's library makes LoRA adapters. A precision given by a flag stays as it is.
+// library returns how the project's library creates LoRA adapters. A precision given by a flag is kept.
 func (t *today) library(s *setup.Setup) plan.Library {
 	if t.project == nil {
 		return plan.Library{}
@@ -35,7 +35,7 @@ func (t *today) library(s *setup.Setup) plan.Library {
 	return plan.Library{PEFT: a.PEFT, Weights: a.Weights, Precision: a.Precision}
 }
 
-// example is shown if nothing else is found: a small GPT-2 as tutorials train it.
+// example is used if nothing else is found: a small GPT-2, as in tutorials.
 func example() map[string]any {
 	return map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "accumulation": 16.0, "seq": 1024.0}
 }
@@ -43,8 +43,8 @@ func example() map[string]any {
 // exampleCard is used in the example if there is no GPU.
 const exampleCard = "RTX-4090"
 
-// today reads the runs from --setup, from flags, from the config files of the folder, or takes the
-// example. Flags override files.
+// today reads the runs from --setup, from flags or from the folder's config files, or uses the example. Flags
+// override files.
 func (o *optimizeOptions) today(env Env) (*today, error) {
 	over, err := o.fields()
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 		return nil, err
 	}
 	if over["batch"] == nil && o.target > 0 {
-		over["batch"] = 1.0 // where the search starts from does not matter
+		over["batch"] = 1.0 // the starting point of the search does not matter
 		o.noToday = true
 		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
 	}
@@ -74,7 +74,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	return t, err
 }
 
-// todayOf returns the runs of a file, which are read as they are planned. If no card is named, the file is
+// todayOf returns the runs of a file, which is read while they are planned. If no card is named, the file is
 // first read once to see whether a card is needed.
 func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) {
 	if o.gpu != "" || o.gpuMemory != "" || o.auto {
@@ -102,8 +102,8 @@ func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) 
 	return t, err
 }
 
-// found applies the flags to what the folder's files say, or to the example. A model on the command line
-// is a separate run, unless files are named.
+// found applies the flags to the run in the folder's files, or to the example. A model on the command line is
+// a separate run, unless files are named.
 func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[string]any, error) {
 	asked := len(o.paths) > 0 || o.flags.Changed("dir") || o.apply
 	if o.recorded == "" && over["model"] != nil && !asked && !o.completedBy(env, over) {
@@ -133,19 +133,19 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		project.Spans(max(gpus, 1) * o.nodes)
 	}
 	if d, ok := over["dist"].(map[string]any); ok && !o.flags.Changed("dist") {
-		delete(d, "kind") // the files know it, or it is DistributedDataParallel
+		delete(d, "kind") // from the files, or DistributedDataParallel by default
 	}
 	fields := lay(over, o.modelled(env, project.Fields()))
-	if o.recorded != "" { // the recording has them
+	if o.recorded != "" { // the recording contains them
 		delete(fields, "lora")
 		delete(fields, "quantization")
 	}
 	o.guessed, o.takes = over["loop"] == nil, project.ProgramFlags()
 	t.project, o.project, o.warnings = project, fromProject(project), briefly(project.Warnings(fields))
 	for _, l := range project.Locks() {
-		text := fmt.Sprintf("%s; %s does not change", l.Why, l.Setting)
+		text := fmt.Sprintf("%s, so %s does not change", l.Why, l.Setting)
 		if l.Setting == "accumulation" {
-			text += ", and --target-effective-batch N gives another batch"
+			text += "; for another batch, give --target-effective-batch N"
 		}
 		o.warnings = append(o.warnings, text)
 	}
@@ -160,7 +160,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	return fields, nil
 }
 
-// spread puts the GPUs of all machines into the fields. Several GPUs without a kind mean
+// spread sets the total number of GPUs in the fields. Several GPUs without a kind mean
 // DistributedDataParallel.
 func (o *optimizeOptions) spread(over map[string]any) {
 	if o.nodes > 1 && !o.flags.Changed("gpus") {
@@ -184,12 +184,12 @@ func worldOf(fields map[string]any) int {
 	return max(int(world), 1)
 }
 
-// places holds the cards to plan for.
+// places is the cards to plan for.
 type places struct {
 	cards []gpu.Card
-	taken uint64 // bytes of the card that other processes hold
+	taken uint64 // bytes of the card that other processes use
 	found string // how it was found, if the user did not name it
-	here  bool   // the card is in this machine, whose processors count
+	here  bool   // the card is in this machine, so its processors are known
 }
 
 // place returns the cards that were named, or the first one of this machine.
@@ -218,7 +218,7 @@ func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places,
 	return out, nil
 }
 
-// here returns the first GPU of this machine that PyTorch would use, less the memory that other processes hold.
+// here returns the first GPU of this machine that PyTorch would use, less the memory that other processes use.
 func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, error) {
 	visible := env.machine(ctx).Visible()
 	if len(visible) > 0 {

@@ -15,8 +15,8 @@ import (
 	"snug/internal/setup"
 )
 
-// writer knows which values a project's files can hold. A plan uses only those, whether it is written or
-// only shown, so that --apply writes what was shown.
+// writer checks which values a project's files can contain. A plan uses only those, even if it is only shown,
+// so that --apply writes what was shown.
 type writer struct {
 	project *config.Project
 
@@ -24,7 +24,7 @@ type writer struct {
 	refused map[refusal]bool
 }
 
-// refusal says why a setting cannot have a value that was asked for.
+// refusal is why a setting cannot be given a value.
 type refusal struct{ setting, value, why string }
 
 // writer returns the writer of the run's files, or nil if there are none.
@@ -47,8 +47,8 @@ func (w *writer) writable(setting string, value any) bool {
 	return false
 }
 
-// refusals lists what was left out of a plan and why, including the levers that would make a run fit. If
-// the run fits, checkpointing, further sharding and allocator options are neither needed nor listed.
+// refusals lists what was omitted from a plan and why, including the levers that would make a run fit. If the
+// run fits, checkpointing, further sharding and allocator options are not needed and not listed.
 func (w *writer) refusals(p *plan.Plan) []string {
 	if w == nil {
 		return nil
@@ -67,7 +67,7 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	var out []string
 	for r := range w.refused {
 		if r.setting == "accumulation" {
-			continue // the plan itself says so if it needs another
+			continue // the plan itself reports it if needed
 		}
 		spares := r.setting == "checkpointing" && r.value == "true" || strings.HasPrefix(r.setting, "dist.") || r.setting == "allocator"
 		if !spares || p.Recommended == nil {

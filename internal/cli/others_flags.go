@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// othersFlags has the flags of other tools, and what people try, with the flags that mean the same here.
+// othersFlags maps flags of other tools, and flags that people guess, to snug's equivalents.
 var othersFlags = map[string]string{
 	"max-length": "--seq", "max-seq-length": "--seq", "max-seq-len": "--seq", "context": "--seq", "context-length": "--seq",
 	"block-size": "--seq", "cutoff-len": "--seq", "tokens": "--seq",
@@ -32,7 +32,7 @@ var othersFlags = map[string]string{
 	"output": "--json", "format": "--json", "brief": "--short", "verbose": "--explain",
 }
 
-// othersCommands has words that people try, with the commands that do what they mean.
+// othersCommands maps words that people try to the commands that they probably mean.
 var othersCommands = map[string]string{
 	"undo": "revert", "rollback": "revert", "restore": "revert",
 	"oom": "diagnose", "debug": "diagnose", "why": "diagnose",

@@ -15,14 +15,14 @@ import (
 	"snug/internal/pattern"
 )
 
-// A folder whose files name no model usually has a script that builds its own. Such a run has to be recorded, and the
-// error contains the command for it.
+// If a folder's files name no model, it usually contains a script that builds its own. Such a run must be recorded,
+// and the error contains the command for that.
 
 // configOption matches an option of a script's command line that takes a config file, and its default if it has one.
 var configOption = pattern.New(`add_argument\((?:\s*["']-\w["'],)?\s*["'](--[\w-]*(?:config|conf|cfg)[\w-]*)["'](?:[^()]*?default\s*=\s*["']([^"'\n]+)["'])?`, "add_argument")
 
-// lacksModel returns the error for a project without a model: with the command that records its script, if it is clear
-// which one that is.
+// lacksModel returns the error for a project without a model, with the command that records its script if there is
+// only one candidate.
 func (f *projectFlags) lacksModel(project *config.Project, m meaning.Missing) error {
 	command := f.command(project)
 	switch {
@@ -36,7 +36,7 @@ func (f *projectFlags) lacksModel(project *config.Project, m meaning.Missing) er
 	return lacking{m}
 }
 
-// command returns the command that starts the project's run, "" if that is not clear.
+// command returns the command that starts the project's run, or "" if it is not clear.
 func (f *projectFlags) command(project *config.Project) string {
 	file, _ := project.Main()
 	at := filepath.Join(f.folder, filepath.FromSlash(file))
@@ -74,7 +74,7 @@ func (f *projectFlags) configOption(script string) (option, file string) {
 }
 
 // several returns the error for a folder with the configs of several runs. If the script reads one of them by default,
-// and that one names no model either, choosing one would not help: then the error is about the model.
+// and that one names no model either, choosing one would not help, so the error is about the model.
 func (f *projectFlags) several(env Env, over map[string]any, err error) error {
 	if !errors.Is(err, projects.ErrSeveral) || len(f.paths) > 0 || over["model"] != nil {
 		return err

@@ -13,8 +13,7 @@ import (
 	"snug/internal/store"
 )
 
-// An estimate uses from a store what it can get at once: nothing from one that another process has locked,
-// and no impossible measurements.
+// An estimate does not wait for a store that another process has locked, and ignores impossible measurements.
 func TestEstimateBesideStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.db")
 	estimate := func() (string, time.Duration) {
@@ -44,12 +43,12 @@ func TestEstimateBesideStore(t *testing.T) {
 	}
 	with, _ := estimate()
 	if with == without {
-		t.Fatal("what was measured makes no difference")
+		t.Fatal("the measurements make no difference")
 	}
 	add(1, 1<<42)
 	add(1<<42, 1)
 	if got, _ := estimate(); got != with {
-		t.Errorf("nonsense makes it\n%swas\n%s", got, with)
+		t.Errorf("with impossible measurements it is\n%swas\n%s", got, with)
 	}
 	lock, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -62,7 +61,7 @@ func TestEstimateBesideStore(t *testing.T) {
 	}
 	got, took := estimate()
 	if got != without {
-		t.Errorf("with a locked store it says\n%swithout one\n%s", got, without)
+		t.Errorf("with a locked store it prints\n%swithout a store\n%s", got, without)
 	}
 	if took > 4*time.Second { // a writer waits for five
 		t.Errorf("it waited %v for the store", took)

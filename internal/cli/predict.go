@@ -55,7 +55,7 @@ func newPredict(env Env) *cobra.Command {
 	return cmd
 }
 
-// runPredict runs the command: it reads the recordings, fits them, saves the program, predicts and prints.
+// runPredict reads the recordings, fits formulas, saves them and prints predictions.
 func runPredict(env Env, o predictOptions, args []string) error {
 	if len(args) == 0 {
 		return errors.New("predict needs recordings: snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8")
@@ -97,7 +97,7 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	return report.text(env.Stdout, env.screen())
 }
 
-// write writes the program to the file of --out.
+// write writes the profile to the file given with --out.
 func (o *predictOptions) write(env Env, program *profile.Program) error {
 	if o.save == "" {
 		return nil
@@ -124,8 +124,7 @@ func (o *predictOptions) points() ([]profile.Point, error) {
 	return out, nil
 }
 
-// readProgram fits the recordings named on the command line, or reads what was
-// fitted before.
+// readProgram fits the recordings named on the command line, or reads an earlier profile.
 func readProgram(env Env, args []string) (*profile.Program, error) {
 	if len(args) == 1 && !strings.Contains(args[0], "@") {
 		return readProfile(env, args[0])
@@ -138,7 +137,7 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 			file = arg[:i]
 		}
 		if isProfile(env, file) {
-			return nil, fmt.Errorf("%s is a profile, not a recording: give it alone, without a size", file)
+			return nil, fmt.Errorf("%s is a profile, not a recording; give it alone, without a size", file)
 		}
 		if i < 0 {
 			return nil, fmt.Errorf("%s: add the size it was recorded at, like %s@batch=2", arg, arg)

@@ -13,11 +13,11 @@ import (
 	"snug/internal/units"
 )
 
-// predictReport is the output of `snug predict`, for people and as JSON.
+// predictReport is the output of `snug predict`, as text and as JSON.
 type predictReport struct {
 	program     *profile.Program
 	predictions []*profile.Prediction
-	saved       string // where --out put the program
+	saved       string // the file that --out wrote
 }
 
 // json writes one line for each size.
@@ -30,7 +30,7 @@ func (r *predictReport) json(w io.Writer) error {
 	return nil
 }
 
-// text writes the report for people.
+// text writes the report as text.
 func (r *predictReport) text(w io.Writer, s term.Screen) error {
 	var b strings.Builder
 	r.title(&b, s)
@@ -70,14 +70,14 @@ func (r *predictReport) table() term.Table {
 	return t
 }
 
-// steps says how steps that differ in size were drawn.
+// steps describes how steps of different sizes were drawn.
 func (r *predictReport) steps(b *strings.Builder) {
 	if text := r.program.DescribeSteps(); text != "" && len(r.predictions) > 0 {
 		fmt.Fprintf(b, "\n%s\n", text)
 	}
 }
 
-// basis returns a sentence on what the figures are based on.
+// basis returns a sentence about what the figures are based on.
 func basis(program *profile.Program) string {
 	n := program.Certainties()
 	text := fmt.Sprintf("%s allocations: %s follow formulas that the recordings confirm",

@@ -36,8 +36,8 @@ run or a script. With --vary it runs once for each size. The value replaces
 {batch} in the command. Without {batch}, snug adds the script's own option or a
 Hydra override, or changes a temporary copy of the config or shell script; your
 file does not change. All ranks and child processes are recorded. The run ends
-after --steps optimizer steps, or goes on with --keep-running. Without a GPU it
-ends when training begins. No data leaves this machine.`
+after --steps optimizer steps, or continues with --keep-running. Without a GPU
+it ends when training begins. No data leaves this machine.`
 
 const profileExample = `  snug profile --vary batch=2,3 -- python train.py --batch-size {batch}
   snug profile --vary batch=2,3 --vary seq=128,192 -- \
@@ -86,7 +86,7 @@ func newProfile(env Env) *cobra.Command {
 	return cmd
 }
 
-// runProfile runs the command: it records what the flags ask for and prints the result.
+// runProfile records the command as requested by the flags and prints the result.
 func runProfile(ctx context.Context, env Env, o profileOptions, args []string) error {
 	if err := o.check(args); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (o *profileOptions) check(args []string) error {
 	case len(args) == 0:
 		return errors.New("profile needs your training command: snug profile -- python train.py")
 	case args[0] == "":
-		return errors.New("the training command is empty: write snug profile -- python train.py")
+		return errors.New("the training command is empty; write snug profile -- python train.py")
 	case o.steps < 1:
 		return fmt.Errorf("--steps %d: write at least 1", o.steps)
 	case o.timeout < 0:

@@ -24,7 +24,7 @@ import (
 	"snug/internal/store"
 )
 
-// standIn writes what the probe would write into its folder, from a real recording.
+// standIn writes the probe's output, from a real recording, into its folder.
 const standIn = `
 cp "$RECORDED/$1.pickle" "$SNUG_RUN/7.pickle"
 cat > "$SNUG_RUN/7.jsonl" <<END
@@ -76,10 +76,10 @@ func TestProfileCrash(t *testing.T) {
 type crashing struct {
 	t          *testing.T
 	program    string
-	recorded   string // the folder of the recordings
+	recorded   string // the folder with the recordings
 	recordings map[string][]byte
-	before     []byte // the profile that is there
-	after      []byte // the one that is to be
+	before     []byte // the existing profile
+	after      []byte // the expected new profile
 }
 
 func newCrashing(t *testing.T) *crashing {
@@ -132,7 +132,7 @@ func (x *crashing) run(f crash.Fault) crash.Result {
 	return r
 }
 
-// place is a folder with a project, a store and one for temporary files.
+// place is a folder with a project, a store and a folder for temporary files.
 type place struct {
 	*crashing
 	dir string
@@ -141,10 +141,10 @@ type place struct {
 func (p place) at(parts ...string) string { return filepath.Join(append([]string{p.dir}, parts...)...) }
 
 func (p place) env() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.at("tmp"), "SNUG_STORE=" + p.at("data", "m.db"), "RECORDED=" + p.recorded, "LANG=C.UTF-8", "GOMAXPROCS=1", "GOGC=off"} // fewer calls to look at
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.at("tmp"), "SNUG_STORE=" + p.at("data", "m.db"), "RECORDED=" + p.recorded, "LANG=C.UTF-8", "GOMAXPROCS=1", "GOGC=off"} // fewer system calls to trace
 }
 
-// profile makes the place and runs snug profile in it.
+// profile creates the place and runs snug profile in it.
 func (p place) profile(f crash.Fault) (crash.Result, error) {
 	for _, folder := range []string{"tmp", "data", "project", "project/kept"} {
 		if err := os.Mkdir(p.at(folder), 0o700); err != nil {
@@ -169,7 +169,7 @@ func (p place) profile(f crash.Fault) (crash.Result, error) {
 	}, f)
 }
 
-// left describes what is wrong with the files that a run has left.
+// left returns an error if the files after a run are wrong.
 func (p place) left(r crash.Result) error {
 	said, _ := os.ReadFile(p.at("said"))
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
@@ -199,7 +199,7 @@ func (p place) left(r crash.Result) error {
 	return p.remembered()
 }
 
-// remembered checks that the earlier run is stored, and of the new ones both or none.
+// remembered checks that the earlier run is stored, and either both new runs or neither.
 func (p place) remembered() error {
 	s, err := store.Read(p.at("data", "m.db"), time.Second)
 	if err != nil {
@@ -208,7 +208,7 @@ func (p place) remembered() error {
 	defer s.Close()
 	runs, err := s.List()
 	if err == nil && (len(runs) != 1 && len(runs) != 3 || runs[0].Card != "A") {
-		err = fmt.Errorf("the store holds %+v", runs)
+		err = fmt.Errorf("the store contains %+v", runs)
 	}
 	return err
 }
@@ -216,7 +216,7 @@ func (p place) remembered() error {
 // nextStart starts snug once more; after that only the user's files may exist.
 func (p place) nextStart() error {
 	works, _ := filepath.Glob(p.at("tmp", "snug-profile-*"))
-	for _, w := range works { // no process is still making or removing it
+	for _, w := range works { // wait until no process is creating or removing it
 		old := time.Now().Add(-time.Minute)
 		_ = os.Chtimes(w, old, old)
 	}

@@ -10,8 +10,8 @@ import (
 	"snug/internal/units"
 )
 
-// progress returns events that print runs while they happen. Steps are counted if the command's own output
-// is not shown.
+// progress returns events that print runs as they happen. Steps are shown if the command's own output is
+// hidden.
 func progress(env Env, steps int, quiet bool) record.Events {
 	e := record.Events{
 		Say: env.say,
@@ -38,7 +38,7 @@ func runText(t *record.Trial) string {
 	return text
 }
 
-// roughly formats a duration in words.
+// roughly formats a duration approximately.
 func roughly(d time.Duration) string {
 	if d = d.Round(100 * time.Millisecond); d <= 100*time.Millisecond {
 		return "under 0.2s"

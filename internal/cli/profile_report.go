@@ -16,7 +16,7 @@ import (
 	"snug/internal/units"
 )
 
-// profileJSON is what `snug profile --json` prints.
+// profileJSON is the output of `snug profile --json`.
 type profileJSON struct {
 	Runs       []runJSON `json:"runs"`
 	Profile    string    `json:"profile,omitempty"`
@@ -40,10 +40,10 @@ type runJSON struct {
 	Compared      []record.Figure   `json:"compared,omitempty"`
 }
 
-// profileReport is the output of `snug profile`, for people and as JSON.
+// profileReport is the output of `snug profile`, as text and as JSON.
 type profileReport struct {
 	*record.Result
-	keep string // the folder of --keep
+	keep string // the folder given with --keep
 }
 
 func (r profileReport) json(w io.Writer) error {
@@ -66,7 +66,7 @@ func (r profileReport) json(w io.Writer) error {
 	return printJSON(w, out)
 }
 
-// text writes the report for people.
+// text writes the report as text.
 func (r profileReport) text(w io.Writer, s term.Screen) error {
 	var lines []string
 	lines = append(lines, r.where(), "")
@@ -86,7 +86,7 @@ func (r profileReport) text(w io.Writer, s term.Screen) error {
 	return err
 }
 
-// where returns the card and version of the measurement.
+// where returns the card and the PyTorch version of the measurement.
 func (r profileReport) where() string {
 	x := r.Trials[0].Report
 	text := "PyTorch " + x.Versions["torch"]
@@ -133,7 +133,7 @@ func comparisonTable(figures []record.Figure) term.Table {
 	return t
 }
 
-// offBy formats the error of an estimate in per cent. A value that rounds to zero has no sign.
+// offBy formats the error of an estimate as a percentage. A value that rounds to zero has no sign.
 func offBy(estimated, measured uint64) string {
 	text := fmt.Sprintf("%+.2f %%", (float64(estimated)/float64(measured)-1)*100)
 	if text == "-0.00 %" {

@@ -11,7 +11,7 @@ import (
 	"snug/internal/setup"
 )
 
-// readReference reads the one setup of --setup before anything runs, so that a mistake in it is reported
+// readReference reads the setup given with --setup before anything runs, so that mistakes in it are reported
 // first. Without --setup there is nothing to compare with.
 func readReference(env Env, file string, at profile.Point) (*record.Reference, error) {
 	if file == "" {
@@ -31,7 +31,7 @@ func readReference(env Env, file string, at profile.Point) (*record.Reference, e
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", name, reason(err))
 	case len(raws) != 1:
-		return nil, fmt.Errorf("%s holds %d setups; give one", name, len(raws))
+		return nil, fmt.Errorf("%s contains %d setups; give one", name, len(raws))
 	case raws[0].Err != nil:
 		return nil, fmt.Errorf("%s:%w", name, raws[0].Err)
 	}

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// console is a shell at a terminal, as a user has it.
+// console is an interactive shell at a terminal.
 type console struct {
 	t      *testing.T
 	master *os.File
@@ -28,8 +28,7 @@ type console struct {
 	seen   int // length of the output that was waited for
 }
 
-// newConsole starts an interactive shell in which snug is this program and train.sh a
-// script.
+// newConsole starts an interactive shell in which snug is this program and train.sh is the script.
 func newConsole(t *testing.T, script string) *console {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -101,7 +100,7 @@ func (c *console) types(keys string) {
 	}
 }
 
-// sees waits for a text after everything that was waited for before.
+// sees waits for a text after everything seen so far.
 func (c *console) sees(text string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -117,11 +116,11 @@ func (c *console) sees(text string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.t.Fatalf("%q never came; this did:\n%s", text, c.shown.String())
+	c.t.Fatalf("%q did not appear; the output is:\n%s", text, c.shown.String())
 }
 
-// runs types a command line. The terminal echoes the line, so it has e_nd instead of end, which
-// distinguishes it from the output.
+// runs types a command line. The terminal echoes the line, so the line contains e_nd instead of end to
+// distinguish it from the output.
 func (c *console) runs(line string) { c.types(strings.ReplaceAll(line, "e_nd", "e''nd") + "\n") }
 
 // Keys.
@@ -131,7 +130,7 @@ const (
 	ctrlBackslash = "\x1c"
 )
 
-// A command that reads from the terminal gets it, and the shell has it afterwards.
+// A command that reads from the terminal gets it, and the shell gets it back afterwards.
 func TestTerminalIsLent(t *testing.T) {
 	for name, x := range map[string]struct{ command, script string }{
 		"input":           {"sh train.sh", "echo ask; read x; echo got-$x; exit 7"},
@@ -158,12 +157,12 @@ func TestTerminalIsLent(t *testing.T) {
 func needTimeout(t *testing.T, script string) {
 	t.Helper()
 	if _, err := exec.LookPath("timeout"); err != nil && strings.Contains(script, "timeout") {
-		t.Skip("there is no timeout here")
+		t.Skip("the timeout command is not installed")
 	}
 }
 
-// Ctrl-C and Ctrl-\ end the run, whether or not the command has the terminal and whatever it does with the
-// signals. The settings of the terminal are restored.
+// Ctrl-C and Ctrl-\ end the run, whether or not the command has the terminal and however it handles the
+// signals. The terminal's settings are restored.
 func TestTerminalKeysEnd(t *testing.T) {
 	const (
 		ask   = "stty -echo </dev/tty; "
@@ -196,7 +195,7 @@ func TestTerminalKeysEnd(t *testing.T) {
 	}
 }
 
-// Ctrl-Z stops the command with snug, and fg has both go on.
+// Ctrl-Z stops the command and snug, and fg continues both.
 func TestTerminalPause(t *testing.T) {
 	const script = "echo ready; while test ! -e go; do sleep 0.1; done; echo went-on; exit 7"
 	for name, script := range map[string]string{
@@ -221,7 +220,7 @@ func TestTerminalPause(t *testing.T) {
 	}
 }
 
-// In the background there is no terminal to lend. The user is told, and fg provides it.
+// In the background snug has no terminal to pass on. It tells the user, and fg provides one.
 func TestTerminalInBackground(t *testing.T) {
 	c := newConsole(t, "read x; echo got-$x; exit 7")
 	c.runs("snug profile -- sh train.sh &")
@@ -232,7 +231,7 @@ func TestTerminalInBackground(t *testing.T) {
 	c.sees("end 7")
 }
 
-// Without a terminal a command gets an error at once.
+// Without a terminal a command gets an error immediately.
 func TestTerminalMissing(t *testing.T) {
 	c := newConsole(t, "read x </dev/tty; echo read-$?; exit 7")
 	c.runs("setsid -w snug profile -- sh train.sh </dev/null; echo e_nd $?")

@@ -23,7 +23,7 @@ import (
 type projectFlags struct {
 	folder string
 	paths  []string
-	wanted bool // the command is about the folder's files, so that a model alone is no run of its own
+	wanted bool // the command is about the folder's files, so a model alone is not a separate run
 }
 
 func (f *projectFlags) addTo(fs *pflag.FlagSet) {
@@ -69,7 +69,7 @@ func (f *projectFlags) store() (*change.Store, error) {
 	return change.Open(f.folder, change.Options{})
 }
 
-// projectFiles reads files by their names in a project.
+// projectFiles reads files by their names relative to a project.
 type projectFiles struct{ folder string }
 
 func (p projectFiles) at(name string) string {
@@ -79,10 +79,10 @@ func (p projectFiles) at(name string) string {
 	return filepath.Join(p.folder, filepath.FromSlash(name))
 }
 
-// maxScript is more than any script or config of a training run has.
+// maxScript is larger than any script or config of a training run.
 const maxScript = 4 << 20
 
-// ReadFile reads a file of the project.
+// ReadFile reads a file in the project.
 func (p projectFiles) ReadFile(name string) ([]byte, error) {
 	return files.Read(p.at(name), maxScript)
 }
@@ -92,16 +92,17 @@ func (p projectFiles) Inside(name string) bool {
 	return files.Inside(p.folder, filepath.FromSlash(name))
 }
 
-// maxListed is how many entries of a folder are read: the list of ten million alone takes gigabytes.
+// maxListed limits how many entries of a folder are read: a list of ten million entries alone takes
+// gigabytes.
 const maxListed = 200_000
 
-// ReadDir lists a folder of the project.
+// ReadDir lists a folder in the project.
 func (p projectFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return files.ReadDir(p.at(name), maxListed)
 }
 
-// bindingsTable lists what was found, one place per line. On a narrow screen the keys are left out: the
-// line says where to look.
+// bindingsTable lists the settings found, one place per line. On a narrow screen the keys are omitted,
+// because the line numbers are enough.
 func bindingsTable(p *config.Project, screen term.Screen) []string {
 	t := term.Table{Header: []string{"setting", "value", "where", "key"}}
 	last := ""
@@ -126,7 +127,7 @@ func bindingsTable(p *config.Project, screen term.Screen) []string {
 	return screen.Table(t)
 }
 
-// valueText returns a binding's value, and how the file writes it if that differs.
+// valueText returns a binding's value, and its spelling in the file if that differs.
 func valueText(b projects.Binding) string {
 	text := strings.Trim(strings.SplitN(b.Text, "\n", 2)[0], `"'`)
 	switch v := b.Value.(type) {
@@ -137,7 +138,7 @@ func valueText(b projects.Binding) string {
 			return short(text)
 		}
 		if len(v) > widestValue {
-			return "..." + v[len(v)-widestValue+3:] // the end of a model's name says most
+			return "..." + v[len(v)-widestValue+3:] // the end of a model's name is the most specific part
 		}
 		return v
 	default:

@@ -14,8 +14,8 @@ import (
 	"snug/internal/setup"
 )
 
-// requestsIn reads the setups from --setup or from flags. If neither names a model, the config files of
-// the folder do. Flags override files.
+// requestsIn reads the setups from --setup or from flags or, if neither names a model, from the folder's
+// config files. Flags override files.
 func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	over, err := f.fields()
 	if err != nil {
@@ -62,12 +62,13 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	out, err := f.requestsOver(env, fields)
 	if file, _ := project.Main(); err != nil || fields["model"] != nil || filepath.Ext(file) == ".py" {
-		return out, err // the code of a program says more than its names
+		return out, err // a program's code is more reliable than names
 	}
 	return p.describing(project, out), nil
 }
 
-// describing returns requests whose errors say what the files tell about the model, where the program's code shows none.
+// describing returns requests whose errors describe the model as found in the files, if the program's code does not
+// show it.
 func (f *projectFlags) describing(project *config.Project, rs requests) requests {
 	return func(yield func(request, error) bool) {
 		for r, err := range rs {
@@ -81,7 +82,8 @@ func (f *projectFlags) describing(project *config.Project, rs requests) requests
 	}
 }
 
-// described returns what the files say about a model that the program's code does not show; err if they say nothing.
+// described returns an error that describes the model as found in the files, if the program's code does not show it;
+// otherwise err.
 func (f *projectFlags) described(project *config.Project, err error) error {
 	for _, m := range project.Missing() {
 		if m.Setting == "model" && m.Say != meaning.NoModel {
@@ -96,22 +98,22 @@ func unusable(why string) error {
 	return fmt.Errorf("no training config could be read here: %s; or describe the run with --model, --config or --setup", why)
 }
 
-// transformersOf returns the version that a flag gives, or "".
+// transformersOf returns the version of transformers given by a flag, or "".
 func transformersOf(over map[string]any) string {
 	versions, _ := over["versions"].(map[string]any)
 	text, _ := versions["transformers"].(string)
 	return text
 }
 
-// spend removes the version of transformers from the fields of files and flags: it has selected the
-// defaults of their settings, and has no other effect on the run.
+// spend removes the version of transformers from the fields of files and flags: it has already selected their
+// defaults, and has no other effect on the run.
 func spend(fields map[string]any) {
 	if versions, _ := fields["versions"].(map[string]any); versions != nil {
 		delete(versions, "transformers")
 	}
 }
 
-// gpus returns the number of GPUs that a flag gives, or 0.
+// gpus returns the number of GPUs given by a flag, or 0.
 func (f *setupFlags) gpus() int {
 	if !f.flags.Changed("gpus") {
 		return 0
@@ -120,8 +122,8 @@ func (f *setupFlags) gpus() int {
 	return max(n, 0)
 }
 
-// completedBy reports whether the flags add only what the folder's files lack, the model. Otherwise a
-// model on the command line is a separate run. So is a profile, which knows how it was run.
+// completedBy reports whether the flags only add the model that the folder's files lack. Otherwise a model on
+// the command line is a separate run. So is a profile, which contains its own settings.
 func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 	model, _ := over["model"].(map[string]any)
 	if model["name"] == nil && model["config"] == nil && model["profile"] == nil {
@@ -134,8 +136,8 @@ func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 	return err == nil && project.Fields()["model"] == nil
 }
 
-// standsAlone reports whether the flags name a script that shows its run itself: the folder's files name no model, or
-// are that script.
+// standsAlone reports whether the flags name a script that describes its run by itself: the folder's files name no
+// model, or are that script.
 func (f *projectFlags) standsAlone(over map[string]any, project *config.Project) bool {
 	loop, _ := over["loop"].(string)
 	if !setup.ReadsScript(loop) {
@@ -149,7 +151,7 @@ func (f *projectFlags) standsAlone(over map[string]any, project *config.Project)
 	return fields["model"] == nil || setup.ReadsScript(theirs) && filepath.Clean(setup.ScriptOf(theirs)) == filepath.Clean(setup.ScriptOf(loop))
 }
 
-// lacks reports whether neither the files nor a flag give a field.
+// lacks reports whether neither the files nor a flag set a field.
 func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	if loop, _ := fields["loop"].(string); (field == "model" || field == "batch") && setup.ReadsScript(loop) {
 		return false // the script may show it
@@ -169,12 +171,12 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	return in[inner] == nil
 }
 
-// lacking means that neither files nor flags give what is required.
+// lacking means that a required field is set by neither files nor flags.
 type lacking struct{ meaning.Missing }
 
 func (l lacking) Error() string { return l.Setting + ": " + l.Say }
 
-// Is reports whether target is the error for something that only a recording can replace.
+// Is reports whether target is the error for a missing field that only a recording can provide.
 func (l lacking) Is(target error) bool {
 	return target == setup.ErrUnknownModel && (l.Setting == "model" || l.Setting == meaning.Weights || l.Setting == meaning.Training)
 }

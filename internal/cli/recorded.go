@@ -34,8 +34,9 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 	return fields
 }
 
-// refuseUnrecordedSizes returns an error for a size on the command line that the profile does not contain.
-// A config file says what training needs; a flag asks about that size, and there is no answer.
+// refuseUnrecordedSizes returns an error for a size on the command line that the profile does not contain. In
+// a config file the size may be needed for training, but a flag asks about that size, which the profile
+// cannot answer.
 func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	for x, flag := range settingFlags() {
 		if f.flags.Changed(flag.Name) && x.Has(setup.Size) && slices.Contains(s.Unverified, x.Name) {
@@ -46,7 +47,7 @@ func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	return nil
 }
 
-// recordedText returns a sentence on where a profile comes from.
+// recordedText returns a sentence about where a profile comes from.
 func recordedText(p *profile.Program) string {
 	var sizes []string
 	for _, at := range p.Recorded() {

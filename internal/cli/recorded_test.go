@@ -11,15 +11,15 @@ import (
 	"snug/internal/setup"
 )
 
-// silent is a profile of recordings without any facts.
+// silent is a profile without any facts about its run.
 type silent struct{}
 
 func (silent) Recorded() setup.Recorded {
 	return setup.Recorded{Torch: "2.11", Names: []string{"batch"}, Sizes: []map[string]int64{{"batch": 2}, {"batch": 3}}}
 }
 
-// TestFlagsBesideProfiles checks that every flag that a recorded run cannot use is refused or noted: none
-// is silently ignored.
+// TestFlagsBesideProfiles checks that every flag that a recorded run cannot use is refused or noted, never
+// silently ignored.
 func TestFlagsBesideProfiles(t *testing.T) {
 	used := []string{"batch", "accumulation", "dist", "gpus", "bucket-view", "allocator", "limit"}
 	values := map[string]string{

@@ -15,7 +15,7 @@ import (
 	"snug/internal/units"
 )
 
-// remediesText returns the changes that would make a run fit, as flags to type; empty if nothing helps.
+// remediesText returns the changes that would make a run fit, as flags; "" if nothing helps.
 func remediesText(ctx context.Context, s *setup.Setup, card gpu.Card, screen term.Screen) (string, error) {
 	if estimate.Profile(s) != nil || ofScript(s) {
 		return "", nil
@@ -35,8 +35,8 @@ func remediesText(ctx context.Context, s *setup.Setup, card gpu.Card, screen ter
 	if len(found) == 1 {
 		title = "It would fit with:"
 	}
-	const takesWidth = 22                    // of what a run takes: 1023.99 GiB, 100.0 %
-	width := screen.Width - 2*2 - takesWidth // less the indent and the gap
+	const takesWidth = 22                    // for the memory of a run: 1023.99 GiB, 100.0 %
+	width := screen.Width - 2*2 - takesWidth // minus the indent and the gap
 	var b strings.Builder
 	fmt.Fprintln(&b, title)
 	for _, r := range found {
@@ -52,5 +52,5 @@ func remediesText(ctx context.Context, s *setup.Setup, card gpu.Card, screen ter
 	return b.String(), nil
 }
 
-// ofScript reports whether the run's loop is read from a script, whose settings flags do not change.
+// ofScript reports whether the run's loop is read from a script, whose settings flags cannot change.
 func ofScript(s *setup.Setup) bool { return s.Script != nil && s.Script.File != nil }

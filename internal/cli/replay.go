@@ -79,7 +79,7 @@ func (o *replayOptions) check(args []string) error {
 	case o.script == "" && len(args) == 0:
 		return errors.New("replay needs a snapshot file; see snug replay --help")
 	case len(args) > 1:
-		return fmt.Errorf("replay takes one snapshot, not %d", len(args))
+		return fmt.Errorf("replay accepts one snapshot, not %d", len(args))
 	case o.device < -1:
 		return fmt.Errorf("--device %d: write the index of a GPU, starting at 0", o.device)
 	case o.addresses != "recorded" && o.addresses != "own":
@@ -88,7 +88,7 @@ func (o *replayOptions) check(args []string) error {
 	return nil
 }
 
-// runReplay runs the command: it reads the snapshot, replays it, compares and prints.
+// runReplay reads the snapshot, replays it, compares and prints.
 func runReplay(env Env, o replayOptions, path string) error {
 	opt, err := o.replay()
 	if err != nil {
@@ -129,7 +129,7 @@ func runReplay(env Env, o replayOptions, path string) error {
 	return err
 }
 
-// replay returns the options of the replay that the flags give.
+// replay returns the replay options from the flags.
 func (o *replayOptions) replay() (replay.Options, error) {
 	opt := replay.Options{Torch: o.torch, Own: o.addresses == "own"}
 	if o.confSet {
@@ -163,11 +163,12 @@ func readSnapshot(env Env, path string) (*snapshot.Recording, error) {
 	return rec, nil
 }
 
-// checkConf returns an error for options that the recording's PyTorch, or that of --torch, does not have.
+// checkConf returns an error for options that the recording's PyTorch version, or the one given with --torch,
+// does not have.
 func (o *replayOptions) checkConf(rec *snapshot.Recording) error {
 	version, err := replay.Version(rec, o.torch)
 	if err != nil || !o.confSet {
-		return nil // the replay reports that about the file
+		return nil // the replay reports this error
 	}
 	if _, err := allocator.ParseOptions(o.conf, version); err != nil {
 		return fmt.Errorf("--alloc-conf: %w", err)
@@ -175,21 +176,21 @@ func (o *replayOptions) checkConf(rec *snapshot.Recording) error {
 	return nil
 }
 
-// pick returns the device asked for, or the busiest.
+// pick returns the requested device, or the busiest.
 func (o *replayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) {
 	d := rec.Busiest()
 	if o.device >= 0 {
 		if d = rec.Device(o.device); d == nil {
-			return nil, fmt.Errorf("GPU %d is not in the snapshot; leave out --device for the busiest one", o.device)
+			return nil, fmt.Errorf("GPU %d is not in the snapshot; omit --device to use the busiest one", o.device)
 		}
 	}
 	if d.Entries == 0 {
-		return nil, errors.New("the snapshot has no trace: record with torch.cuda.memory._record_memory_history() before the run")
+		return nil, errors.New("the snapshot has no trace; call torch.cuda.memory._record_memory_history() before the run")
 	}
 	return d, nil
 }
 
-// runScript runs the allocator's test language.
+// runScript runs a script in the allocator's test language.
 func runScript(env Env, o replayOptions) error {
 	version, err := allocator.ParseVersion(withDefault(o.torch, "2.11"))
 	if err != nil {

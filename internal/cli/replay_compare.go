@@ -11,8 +11,8 @@ import (
 	"snug/internal/units"
 )
 
-// comparison lists what each setting would have given, best first, and the line that sets the best one. The
-// settings that are tried are the candidates of replay/compare.go.
+// comparison lists the result of each setting, best first, and the line that sets the best one. The settings
+// are the candidates in replay/compare.go.
 func (r *replayReport) comparison(b *strings.Builder, s term.Screen) {
 	if len(r.outcomes) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// replayReport is the output of `snug replay`, as JSON and for people (replay_text.go).
+// replayReport is the output of `snug replay`, as JSON and as text (replay_text.go).
 type replayReport struct {
 	path     string
 	rec      *snapshot.Recording

@@ -21,7 +21,7 @@ const (
 
 func chartColumns(s term.Screen) int { return s.Width - chartIndent - labelWidth - 2 }
 
-// text writes the report for people.
+// text writes the report as text.
 func (r *replayReport) text(w io.Writer, s term.Screen) error {
 	var b strings.Builder
 	r.title(&b, s)
@@ -50,7 +50,7 @@ func (r *replayReport) title(b *strings.Builder, s term.Screen) {
 	b.WriteString("\n")
 }
 
-// under returns what differs from the recorded run.
+// under describes how the replay differs from the recorded run.
 func (r *replayReport) under() string {
 	var parts []string
 	if r.options.confSet {
@@ -115,7 +115,7 @@ func (r *replayReport) verdict(s term.Screen) string {
 	case r.limit > 0:
 		return "fits"
 	default:
-		return "at simulated addresses: equal blocks may be chosen in a different order"
+		return "at simulated addresses, equal blocks may be chosen in a different order"
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 
 const rootLong = `snug computes the GPU memory of a PyTorch training run and fits it to the card.`
 
-// rootHelp is the template of the first screen; it has to fit 24 rows, with the exit codes. Commands of the group
-// others are only named.
+// rootHelp is the template of the first screen; it must fit 24 rows, with the exit codes. Commands in the group
+// others are listed by name only.
 const rootHelp = `{{.Long}}
 
-Commands (snug COMMAND --help says more):
+Commands (for details: snug COMMAND --help):
 {{range .Commands}}{{if and .IsAvailableCommand (not .GroupID)}}  {{rpad .Name .NamePadding}} {{.Short}}
 {{end}}{{end}}
 Also:{{range .Commands}}{{if and .IsAvailableCommand .GroupID}} {{.Name}}{{end}}{{end}}
@@ -24,7 +24,7 @@ Also:{{range .Commands}}{{if and .IsAvailableCommand .GroupID}} {{.Name}}{{end}}
 // others is the group of commands that the first screen has no room to describe.
 const others = "others"
 
-// inOthers returns commands as members of that group.
+// inOthers returns commands as members of the group others.
 func inOthers(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		c.GroupID = others

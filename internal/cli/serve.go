@@ -45,7 +45,7 @@ func newServe(env Env) *cobra.Command {
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), env, o) },
 	}
-	cmd.Flags().StringVar(&o.address, "address", "127.0.0.1:7684", "`host:port` to listen on; port 0 is any free one")
+	cmd.Flags().StringVar(&o.address, "address", "127.0.0.1:7684", "`host:port` to listen on; port 0 is any free port")
 	cmd.Flags().StringVar(&o.token, "token", "", "`token` that every request must have")
 	return cmd
 }
@@ -84,7 +84,7 @@ func runServe(ctx context.Context, env Env, o serveOptions) error {
 	return nil
 }
 
-// address is what to open in a browser.
+// address returns the URL to open in a browser.
 func address(l net.Listener, host, token string) string {
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
@@ -105,8 +105,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// hostsOf returns the names by which a server may be addressed. One that listens on every interface has the names and
-// addresses of this machine.
+// hostsOf returns the host names that requests to the server may use. A server that listens on every interface has
+// the names and addresses of this machine.
 func hostsOf(host string) []string {
 	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return []string{strings.ToLower(host)}
@@ -115,7 +115,7 @@ func hostsOf(host string) []string {
 	if name, err := os.Hostname(); err == nil {
 		out = append(out, strings.ToLower(name))
 	}
-	addresses, _ := net.InterfaceAddrs() // without them, the name is left
+	addresses, _ := net.InterfaceAddrs() // without them, only the name remains
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok {
 			out = append(out, n.IP.String())

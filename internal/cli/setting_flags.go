@@ -11,7 +11,7 @@ import (
 	"snug/internal/setup"
 )
 
-// settingFlags returns the flags of the table of settings, in its order.
+// settingFlags returns the flags for the table of settings, in its order.
 func settingFlags() iter.Seq2[*setup.Setting, setup.Flag] {
 	return func(yield func(*setup.Setting, setup.Flag) bool) {
 		for _, x := range setup.Settings() {
@@ -24,7 +24,7 @@ func settingFlags() iter.Seq2[*setup.Setting, setup.Flag] {
 	}
 }
 
-// addFlag makes a flag of a setting.
+// addFlag adds the flag for a setting.
 func addFlag(fs *pflag.FlagSet, x *setup.Setting, flag setup.Flag) {
 	name, usage := flag.Name, x.Usage(flag)
 	kind := x.Kind()
@@ -51,7 +51,7 @@ func (f *setupFlags) means(flag setup.Flag) bool {
 	return flag.Means == nil || on
 }
 
-// value returns a flag's value as JSON would have it.
+// value returns a flag's value as it would be decoded from JSON.
 func (f *setupFlags) value(x *setup.Setting, flag setup.Flag) any {
 	if n, ok := flag.Means.(int); ok {
 		return float64(n)

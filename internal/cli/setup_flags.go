@@ -14,7 +14,7 @@ import (
 	"snug/internal/setup"
 )
 
-// setupFlags are the flags of the commands that take a setup: a file, a flag for each field, and the card.
+// setupFlags are the flags of commands that accept a setup: a file, a flag for each field, and the card.
 // Flags override the file's fields.
 type setupFlags struct {
 	file      string
@@ -23,15 +23,15 @@ type setupFlags struct {
 	model     string
 	config    string
 	flags     *pflag.FlagSet
-	anyBatch  bool   // the command searches for a batch, so that none is required
-	base      string // the folder of relative paths in the files; "" for this folder
+	anyBatch  bool   // the command searches for a batch, so none is required
+	base      string // the base of relative paths in the files; "" for this folder
 
-	guessed  bool              // the setup's loop is what files show
-	from     string            // the files that the setup was found in, in words
+	guessed  bool              // the setup's loop is derived from files
+	from     string            // a description of the files that the setup was found in
 	project  origin            // origin of their settings; zero if there are none
-	asked    map[string]bool   // the fields that flags give
-	takes    map[string]string // the flags of the project's program, by the field that each gives
-	warnings []string          // settings in files that no figure includes
+	asked    map[string]bool   // the fields set by flags
+	takes    map[string]string // the flags of the project's program, by the field that each sets
+	warnings []string          // about settings in files that the figures do not include
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {
@@ -54,10 +54,10 @@ func (f *setupFlags) addRun(cmd *cobra.Command) {
 	alsoCalled(cmd, "allocator", "alloc-conf") // as in snug replay
 }
 
-// profileExt is how the name of a profile ends.
+// profileExt is the file name extension of a profile.
 const profileExt = ".snug"
 
-// fields returns the fields that the flags give, as a setup file would.
+// fields returns the fields set by flags, in the form of a setup file.
 func (f *setupFlags) fields() (map[string]any, error) {
 	out, err := f.givenFields()
 	f.asked = map[string]bool{}
@@ -99,8 +99,8 @@ func (f *setupFlags) givenFields() (map[string]any, error) {
 	return out, nil
 }
 
-// card returns the GPU that was named, or one with the memory that was given; without either, the reference
-// card without a size.
+// card returns the named GPU, or one with the given memory; without either, the reference card without a
+// size.
 func (f *setupFlags) card() (gpu.Card, error) {
 	card := gpu.Reference
 	card.Total = 0
@@ -120,7 +120,7 @@ func (f *setupFlags) card() (gpu.Card, error) {
 	case f.gpu == "":
 		return sized, nil
 	case sized.Least && sized.Memory == card.Memory:
-		return card, nil // --gpu RTX-4090 --gpu-memory 24 says the same twice
+		return card, nil // --gpu RTX-4090 --gpu-memory 24 is redundant
 	}
 	card.Resized = sized.Total != card.Total
 	card.Total = sized.Total

@@ -12,22 +12,22 @@ import (
 	"snug/internal/setup"
 )
 
-// A setup comes from flags, from a file, or from both. An error about a field names the flag if that set
-// it, and otherwise the field with its place in the file.
+// A setup comes from flags, from a file, or from both. An error about a field names the flag if a flag set
+// it, and otherwise the field with its position in the file.
 
 // origin is where the fields of one setup were read.
 type origin struct {
-	flags map[string]string // the fields that flags gave, with their flags
+	flags map[string]string // the fields set by flags, with the flags
 	under map[string]any    // the fields of a file before flags were applied; nil if there is no file
 	place string            // of the whole setup: file, or file:line
 	lines map[string]string
-	spell func(field string, value any) string // how files would write it; nil if there are none
+	spell func(field string, value any) string // how it is written in the files; nil if there are none
 }
 
-// modelFlags are the flags of a model, which set more than one field.
+// modelFlags are the flags for a model, which set more than one field.
 var modelFlags = map[string]string{"model": "model", "model.name": "model", "model.profile": "model", "model.config": "config"}
 
-// questionFlags are the flags that ask about a run and do not describe it.
+// questionFlags are flags about what to compute for a run, not about the run itself.
 var questionFlags = map[string]string{
 	"lock": "lock", "allow": "allow", "goal": "goal", "margin": "margin", "target": "target-effective-batch", "at": "at",
 }
@@ -37,7 +37,7 @@ func flagOf(field string) string {
 	return cmp.Or(setup.FlagOf(field), modelFlags[field])
 }
 
-// flagSaying returns how a field is set to a value on the command line, --batch 8, or "".
+// flagSaying returns how a field is set on the command line, such as --batch 8, or "".
 func flagSaying(field, value string) string {
 	for x, flag := range settingFlags() {
 		if x.Name == field && flag.Means != nil && fmt.Sprint(flag.Means) == value {
@@ -50,8 +50,8 @@ func flagSaying(field, value string) string {
 	return ""
 }
 
-// name returns what the user calls a field. A missing field is called by its flag if only flags were given, or
-// if flags made the object that it belongs to.
+// name returns the user's name for a field. A missing field has the name of its flag if only flags were given,
+// or if flags created the object that it belongs to.
 func (o origin) name(field string) string {
 	field, value, assigned := strings.Cut(field, "=")
 	if assigned {
@@ -69,7 +69,7 @@ func (o origin) name(field string) string {
 	return field
 }
 
-// assigned returns how the user sets a field: in the file of the run if it has a key for it and no flag
+// assigned returns how the user sets a field: in the run's file if that has a key for it and no flag
 // overrides it, otherwise by its flag or name.
 func (o origin) assigned(field, value string) string {
 	if o.spell != nil && o.flags[field] == "" {
@@ -83,7 +83,7 @@ func (o origin) assigned(field, value string) string {
 	return field + " " + value
 }
 
-// text returns an error in the user's words.
+// text returns an error with the user's names for fields.
 func (o origin) text(err error) string {
 	var field *setup.FieldError
 	if errors.As(err, &field) && field.Error() == err.Error() {
@@ -92,8 +92,8 @@ func (o origin) text(err error) string {
 	return oneLine(err.Error())
 }
 
-// located returns the text with the place in a file that it refers to. A text that begins with a flag refers to
-// no file.
+// located returns the text with the position in a file that it refers to. Text that begins with a flag does not
+// refer to a file.
 func (o origin) located(err error) string {
 	text, place := o.text(err), o.place
 	var field *setup.FieldError
@@ -101,16 +101,16 @@ func (o origin) located(err error) string {
 		place = o.lines[field.Field]
 	}
 	if o.spell != nil && field != nil && field.Field == "model.name" && o.flags["model.name"] == "" {
-		text += fmt.Sprintf(" (one like it: --config-path %s --model NAME)", o.place) // a model alone asks about no file
+		text += fmt.Sprintf(" (one like it: --config-path %s --model NAME)", o.place) // a model alone would not use the file
 	}
-	var l lacking // says itself where
+	var l lacking // contains the position itself
 	if place == "" || errors.As(err, &l) || strings.HasPrefix(text, "--") || strings.HasPrefix(text, place+":") {
 		return text
 	}
 	return place + ": " + text
 }
 
-// given returns the fields that flags gave.
+// given returns the fields set by flags.
 func (f *setupFlags) given() map[string]string {
 	out := map[string]string{}
 	put := func(field, flag string) {
@@ -142,7 +142,7 @@ func fromProject(p *config.Project) origin {
 		if field == "model" {
 			field = "model.name"
 		}
-		if says := b.Value != ""; o.lines[field] == "" || says && !decided[field] { // bf16: false leaves the word to fp16
+		if says := b.Value != ""; o.lines[field] == "" || says && !decided[field] { // with bf16: false, fp16 decides
 			o.lines[field], decided[field] = fmt.Sprintf("%s:%d", b.File, b.Line), says
 		}
 	}

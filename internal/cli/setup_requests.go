@@ -27,12 +27,12 @@ type request struct {
 // the rest could not be read.
 type requests = iter.Seq2[request, error]
 
-// requestsOver applies fields to those of the file, or makes a setup of them alone. A file may be larger
-// than memory, so it is read while it is answered.
+// requestsOver overrides the file's fields, or makes a setup from the given fields alone. A file may be
+// larger than memory, so it is read while it is answered.
 func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error) {
 	if f.file == "" {
 		if loop, _ := over["loop"].(string); over["model"] == nil && !setup.ReadsScript(loop) {
-			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
+			return nil, errors.New("no model is given; give --model NAME, --config PATH or --setup FILE")
 		}
 		r := f.decode(over, f.source(env))
 		r.from = f.project
@@ -51,7 +51,7 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 	return closing(rs, in), nil
 }
 
-// source returns where setups find what they name.
+// source returns where setups find the models and files that they name.
 func (f *setupFlags) source(env Env) setup.Source {
 	lengths, _ := f.flags.GetString("lengths")
 	tokenizer, _ := f.flags.GetString("tokenizer")
@@ -59,8 +59,7 @@ func (f *setupFlags) source(env Env) setup.Source {
 		Survey: estimate.Survey, AnyBatch: f.anyBatch, Asked: f.asked, Flags: f.takes}
 }
 
-// requestsFrom reads the setups of a file. It returns an error if the file does not begin with anything
-// like a setup.
+// requestsFrom reads the setups of a file. It returns an error if the file does not begin like a setup.
 func (f *setupFlags) requestsFrom(env Env, in io.Reader, over map[string]any) (requests, error) {
 	read, from := setup.NewReader(in), f.source(env)
 	first, err := read.Next()
@@ -92,8 +91,8 @@ func closing(rs requests, in io.Closer) requests {
 	}
 }
 
-// begin reads the first n requests, or as many as there are. The second result is all requests, including
-// those.
+// begin reads the first n requests, or as many as there are. The second result is all requests, including the
+// first n.
 func begin(rs requests, n int) ([]request, requests, error) {
 	next, stop := iter.Pull2(rs)
 	var first []request
@@ -122,7 +121,7 @@ func begin(rs requests, n int) ([]request, requests, error) {
 
 // requestOf returns one setup of a file, with the flags applied.
 func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.Source) request {
-	if raw.Err != nil { // the error says where
+	if raw.Err != nil { // the error contains the position
 		return request{err: fmt.Errorf("%s:%w", f.file, raw.Err)}
 	}
 	where := origin{flags: f.given(), under: maps.Clone(raw.Fields), place: fmt.Sprintf("%s:%d", f.file, raw.Line)}
@@ -190,8 +189,8 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	return request{id: id, setup: s, err: err}
 }
 
-// withoutLiger removes Liger if it has no kernels for the model. A file may turn it on for whatever is
-// trained, and Liger then leaves the model as it is.
+// withoutLiger removes Liger if it has no kernels for the model. A file may turn it on anyway, and Liger then
+// does not change the model.
 func (f *setupFlags) withoutLiger(s *setup.Setup) {
 	asked := f.flags.Changed("liger") || f.flags.Changed("loss")
 	on := len(s.Liger) > 0 || s.Loss == setup.LigerLoss
@@ -223,7 +222,7 @@ func lay(over, fields map[string]any) map[string]any {
 	return fields
 }
 
-// hub returns where the Hugging Face libraries keep what they downloaded; setup/model.go looks models up in it.
+// hub returns the cache folder of the Hugging Face libraries, in which setup/model.go looks up models.
 func hub(getenv func(string) string) string {
 	if v := getenv("HF_HUB_CACHE"); v != "" {
 		return v

@@ -12,14 +12,14 @@ import (
 	"snug/internal/term"
 )
 
-// Answers in one line, for --short. Each begins with the name of its run.
+// One-line answers for --short. Each begins with the name of its run.
 
 const shortUsage = "print one line per answer"
 
-// shortOrJSON returns an error if both are asked for.
+// shortOrJSON returns an error if both flags are given.
 func shortOrJSON(short, json bool) error {
 	if short && json {
-		return errors.New("--short and --json both say how to print; give one of them")
+		return errors.New("--short and --json cannot be combined; give one of them")
 	}
 	return nil
 }

@@ -8,13 +8,14 @@ import (
 	"slices"
 )
 
-// maxSpooled is how much of a file may be read before it is known how to answer it: half a million setups.
+// maxSpooled limits how much of a file is read ahead to find out how to answer it: about half a million
+// setups.
 const maxSpooled = 64 << 20
 
 var errSpooled = errors.New("too many setups have their own limit; name the card with --gpu or --gpu-memory, or split the file")
 
-// spool is a file that can be read a second time from its beginning, even if it is a pipe. It keeps what
-// was read the first time, and releases it during the second.
+// spool is a file that can be read a second time from its beginning, even if it is a pipe. It keeps the data
+// from the first reading, and releases it during the second.
 type spool struct {
 	in     io.Reader
 	err    error    // the error that ended reading

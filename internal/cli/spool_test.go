@@ -10,8 +10,8 @@ import (
 	"testing/iotest"
 )
 
-// A spool returns the same bytes a second time, however many were read the first time, and ends with the
-// same error.
+// A spool returns the same bytes the second time, no matter how many were read the first time, and ends with
+// the same error.
 func TestSpool(t *testing.T) {
 	text := strings.Repeat("0123456789", 100)
 	for _, first := range []int64{0, 1, 500, 1000, 2000} {

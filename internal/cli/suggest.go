@@ -15,8 +15,8 @@ import (
 	"snug/internal/spelling"
 )
 
-// noSuchCommand returns an error for any argument of a command that has subcommands: it is a command that
-// does not exist.
+// noSuchCommand returns an error for any argument of a command that has subcommands, because it is an unknown
+// subcommand.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
 }
 
-// commandsWith returns the other commands that have a flag of this name.
+// commandsWith returns the other commands that have a flag with this name.
 func commandsWith(cmd *cobra.Command, name string) []string {
 	var out []string
 	for _, c := range cmd.Root().Commands() {
@@ -80,7 +80,7 @@ func commandsWith(cmd *cobra.Command, name string) []string {
 	return out
 }
 
-// wantedBy describes the value that a flag takes.
+// wantedBy describes the value that a flag accepts.
 func wantedBy(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "int":

@@ -96,7 +96,7 @@ func newTune(env Env) *cobra.Command {
 	return cmd
 }
 
-// runTune runs the command: it predicts, tries and reports.
+// runTune predicts, runs trials and reports.
 func runTune(ctx context.Context, env Env, o *tuneOptions, args []string) error {
 	if err := o.check(); err != nil {
 		return err

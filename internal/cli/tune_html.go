@@ -18,7 +18,7 @@ import (
 //go:embed tune_page.html
 var tunePage string
 
-// pageData is what the page shows. It needs nothing but itself: no script, no font, no image.
+// pageData is the content of the page, which is self-contained: no script, no font, no image.
 type pageData struct {
 	Title, Conclusion, Run, Set string
 	Chart                       pageChart
@@ -43,7 +43,7 @@ func (t *tuner) page(files *applyReport) error {
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, t.pageData(files)); err != nil {
-		return fmt.Errorf("making the page: %w", err)
+		return fmt.Errorf("generating the page: %w", err)
 	}
 	return t.env.write(t.o.html, b.Bytes())
 }
@@ -82,7 +82,7 @@ func diffLine(text string) pageLine {
 	return pageLine{"", text}
 }
 
-// pageChart is the drawing of samples per second against memory, in units of the picture.
+// pageChart is the chart of samples per second against memory, in the chart's coordinates.
 type pageChart struct {
 	Width, Height            int
 	Left, Right, Top, Bottom int
@@ -103,7 +103,7 @@ type pageDot struct {
 	Best bool
 }
 
-// newPageChart places the trials in the picture.
+// newPageChart places the trials in the chart.
 func newPageChart(trials []trialRecord, limit uint64, best *tune.Trial) pageChart {
 	c := pageChart{Width: 720, Height: 340, Left: 70, Right: 700, Top: 20, Bottom: 300, LeftText: 62, BottomText: 318}
 	most, fastest := float64(limit), 0.0

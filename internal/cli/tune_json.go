@@ -11,13 +11,13 @@ import (
 	"snug/internal/tune"
 )
 
-// tuneJSON is what `snug tune --json` prints.
+// tuneJSON is the output of `snug tune --json`.
 type tuneJSON struct {
-	Command    string          `json:"command"`              // that was tuned, without secrets
+	Command    string          `json:"command"`              // the tuned command, without secrets
 	GPU        string          `json:"gpu"`                  // the name of the card
 	Limit      uint64          `json:"limit,omitempty"`      // bytes that PyTorch may reserve
 	Effective  int             `json:"effective_batch"`      // samples per step
-	Recordings int             `json:"recordings,omitempty"` // short runs that were made for the prediction
+	Recordings int             `json:"recordings,omitempty"` // short runs recorded for the prediction
 	Trials     []trialJSON     `json:"trials"`               // in order
 	Best       *trialJSON      `json:"best"`                 // null if nothing fits
 	Decisions  []decisionJSON  `json:"decisions"`            // in order
@@ -25,7 +25,7 @@ type tuneJSON struct {
 	Files      []plan.File     `json:"files,omitempty"`      // the changes to config files
 	Applied    bool            `json:"applied,omitempty"`    // whether they were written
 	Notes      []string        `json:"notes,omitempty"`      // what the user should know
-	Candidates []candidateJSON `json:"candidates,omitempty"` // with --dry-run: what may be tried, the first one first
+	Candidates []candidateJSON `json:"candidates,omitempty"` // with --dry-run: the candidates, in order
 }
 
 type candidateJSON struct {
@@ -61,7 +61,7 @@ func asCandidate(c tune.Candidate) candidateJSON {
 	return candidateJSON{c.Settings, c.Predicted, c.Expected}
 }
 
-// asJSON returns the result as the machine interface gives it.
+// asJSON returns the result in the JSON format.
 func (t *tuner) asJSON(files *applyReport) tuneJSON {
 	out := t.planJSON()
 	out.Candidates, out.Notes, out.Run = nil, t.allNotes(), t.commandLine()

@@ -25,18 +25,18 @@ import (
 	"snug/internal/units"
 )
 
-// tuner is one tune: what is known before the first trial, and what the trials show.
+// tuner is the state of one tune: what is known before the first trial, and the results of the trials.
 type tuner struct {
 	env     Env
 	o       *tuneOptions
 	words   []string // the training command
 	session *record.Session
 	today   *today
-	base    *setup.Setup // the run as it is
+	base    *setup.Setup // the current run
 	card    gpu.Card
 	climb   *tune.Climb
 	limit   uint64        // bytes that PyTorch may reserve
-	made    int           // recordings that were made for the prediction
+	made    int           // number of recordings made for the prediction
 	notes   []string      // what the user should know
 	steps   []tune.Step   // the decisions, in order
 	lines   []trialRecord // the trials of this tune, in order
@@ -45,7 +45,7 @@ type tuner struct {
 	now     atomic.Pointer[progressNow]
 }
 
-// newTuner reads the run, checks that its values have a place in the command, and predicts.
+// newTuner reads the run, checks that its values can be set in the command, and predicts.
 func newTuner(ctx context.Context, env Env, o *tuneOptions, args []string) (*tuner, error) {
 	t := &tuner{env: env, o: o}
 	var err error
@@ -85,7 +85,8 @@ func (o *tuneOptions) tunedCommand(args []string) ([]string, error) {
 	return words, err
 }
 
-// useNamedConfigs takes the config files that the command names for those of the run, if they are.
+// useNamedConfigs uses the config files named in the command as those of the run, if they contain its
+// settings.
 func (o *tuneOptions) useNamedConfigs(env Env, words []string) {
 	if len(o.paths) > 0 || o.file != "" {
 		return
@@ -138,7 +139,7 @@ func (t *tuner) open(ctx context.Context) error {
 	return err
 }
 
-// startable returns an error for a command that does not exist, before anything else is done about it.
+// startable returns an error for a command that does not exist, before anything else is done.
 func startable(words []string) error {
 	l := run.ReadLaunch(words)
 	if len(l.Args) == 0 {
@@ -147,8 +148,8 @@ func startable(words []string) error {
 	return run.CheckCommand(l.Args[0])
 }
 
-// checkPlaces returns an error if the batch has no place in the command or its files, or if the command has
-// a placeholder that nothing fills.
+// checkPlaces returns an error if the batch cannot be set in the command or its files, or if the command has
+// a placeholder without a value.
 func (t *tuner) checkPlaces() error {
 	known := append(settingNames(), "workers")
 	for _, name := range t.session.Placeholders() {
@@ -212,15 +213,15 @@ func (t *tuner) predict(ctx context.Context) error {
 		return t.nothingFits()
 	}
 	t.session.LimitMemory(t.base.Limit)
-	if t.o.reserve != "" { // what is left for other processes is not there for the trials
+	if t.o.reserve != "" { // memory reserved for other processes is not available to trials
 		t.session.LimitMemory(t.limit)
 	}
 	t.climb, err = tune.New(list, 0, tune.Options{Limit: t.limit, Margin: t.o.margin, Most: t.o.trials})
 	return err
 }
 
-// tunable returns the run if its memory can be predicted, and nil if it has to be recorded first. Any other
-// mistake is an error.
+// tunable returns the run if its memory can be predicted, and nil if it must be recorded first. Any other
+// problem is an error.
 func tunable(t *today, err error) (*setup.Setup, error) {
 	switch {
 	case errors.Is(err, setup.ErrUnknownModel):
@@ -235,7 +236,7 @@ func tunable(t *today, err error) (*setup.Setup, error) {
 	t.requests = rest
 	switch r := list[0]; {
 	case len(list) > 1:
-		return nil, errors.New("tune takes one run; give one setup")
+		return nil, errors.New("tune accepts one run; give one setup")
 	case t.example, errors.Is(r.err, setup.ErrUnknownModel):
 		return nil, nil
 	case r.err != nil:
@@ -247,8 +248,8 @@ func tunable(t *today, err error) (*setup.Setup, error) {
 	}
 }
 
-// planned returns the candidates of a run, the recommended one first. The settings of the variant are those in
-// which the run differs from today's.
+// planned returns the candidates of a run, the recommended one first. A candidate's variant is its differences
+// from the current run.
 func (t *tuner) planned(ctx context.Context, s *setup.Setup, variant setup.Values) ([]tune.Candidate, error) {
 	where, err := t.o.place(ctx, t.env, t.today)
 	if err != nil {
@@ -287,7 +288,7 @@ func (t *tuner) planned(ctx context.Context, s *setup.Setup, variant setup.Value
 	return out, nil
 }
 
-// candidate returns what a plan found, as the climb sees it.
+// candidate converts a plan's choice to a candidate for the climb.
 func (t *tuner) candidate(c plan.Candidate, variant setup.Values) tune.Candidate {
 	values := c.Settings
 	for _, v := range variant {
@@ -300,7 +301,7 @@ func (t *tuner) candidate(c plan.Candidate, variant setup.Values) tune.Candidate
 	}
 }
 
-// nothingFits returns the answer for a run that fits at no setting.
+// nothingFits returns the answer for a run that does not fit with any settings.
 func (t *tuner) nothingFits() error {
 	text := fmt.Sprintf("nothing fits %s", t.card.Name)
 	if t.base != nil && t.base.Limit > 0 {
@@ -313,7 +314,7 @@ func (t *tuner) nothingFits() error {
 // the recordings predict.
 func (t *tuner) recorded(ctx context.Context) ([]tune.Candidate, error) {
 	if !t.o.saysBatch(t.env) {
-		return nil, errors.New("no config file here contains the batch, so the effective batch to keep is not known; give --batch and --accumulation, or --target-effective-batch")
+		return nil, errors.New("no config file here contains the batch, so the effective batch to keep is unknown; give --batch and --accumulation, or --target-effective-batch")
 	}
 	if t.o.dryRun {
 		return nil, errors.New("snug does not know this model and would have to record it first, but --dry-run runs nothing; run snug profile --vary batch=2,3 first, then give --model memory.snug")
@@ -359,8 +360,8 @@ func (t *tuner) useRecording(ctx context.Context) error {
 	return err
 }
 
-// unpredicted returns candidates that nothing is predicted about, today's settings first: every batch that divides
-// the effective batch. The climb then goes by what it measures.
+// unpredicted returns candidates without predictions, the current settings first: every batch that divides the
+// effective batch. The climb then relies on measurements.
 func (t *tuner) unpredicted(ctx context.Context, why error) ([]tune.Candidate, error) {
 	t.notes = append(t.notes, "there is no prediction, so trials start at the current batch: "+oneLine(why.Error()))
 	t.o.recorded = ""
@@ -408,7 +409,7 @@ func (t *tuner) unpredicted(ctx context.Context, why error) ([]tune.Candidate, e
 	return slices.Concat(out[start:start+1], out[:start], out[start+1:]), nil
 }
 
-// reserved returns the bytes of --reserve.
+// reserved returns the bytes given with --reserve.
 func (o *tuneOptions) reserved() (uint64, error) {
 	if o.reserve == "" {
 		return 0, nil
@@ -420,7 +421,7 @@ func (o *tuneOptions) reserved() (uint64, error) {
 	return uint64(size), nil
 }
 
-// askedLimit returns the limit that the flags give, 0 for none.
+// askedLimit returns the limit given by flags; 0 for none.
 func (o *tuneOptions) askedLimit() (uint64, error) {
 	text := o.flags.Lookup("limit").Value.String()
 	if !o.flags.Changed("limit") {
@@ -433,7 +434,7 @@ func (o *tuneOptions) askedLimit() (uint64, error) {
 	return uint64(size), nil
 }
 
-// currentBatch returns the batch and the accumulation of the run as it is.
+// currentBatch returns the batch and the accumulation of the current run.
 func (o *tuneOptions) currentBatch(env Env) (batch, accumulation int) {
 	batch, accumulation = 1, 1
 	if project, err := o.opened(env); err == nil {
@@ -448,8 +449,8 @@ func (o *tuneOptions) currentBatch(env Env) (batch, accumulation int) {
 	return batch, accumulation
 }
 
-// fastestFirst puts the candidate with the highest predicted speed in front. The first of each variant is the one that
-// is recommended for it, so only these compete.
+// fastestFirst moves the candidate with the highest predicted speed to the front. Only the first candidate of each
+// variant, the recommended one, is considered.
 func fastestFirst(list []tune.Candidate) []tune.Candidate {
 	best := 0
 	seen := map[string]bool{}
@@ -514,7 +515,7 @@ func (t *tuner) recordVariant(ctx context.Context, values setup.Values) (string,
 		what = "with " + values.String()
 	}
 	t.env.say(fmt.Sprintf("snug does not know this model, so it first records the run, %s, at %v and %v", what, sizes[0], sizes[1]))
-	t.session.Close() // one session listens to signals at a time
+	t.session.Close() // only one session handles signals at a time
 	r, err := record.Run(ctx, t.env.recording(record.Events{Say: t.env.say}, "", true), p)
 	if again := t.open(ctx); again != nil {
 		t.session = nil
@@ -528,7 +529,7 @@ func (t *tuner) recordVariant(ctx context.Context, values setup.Values) (string,
 	return file, nil
 }
 
-// smallSizes returns two batches that are small and about as large as the current one, if that is known.
+// smallSizes returns two small batches, no larger than about the current one if that is known.
 func (t *tuner) smallSizes() []profile.Point {
 	small := int64(2)
 	if batch, _ := t.o.currentBatch(t.env); batch > 1 {
@@ -537,7 +538,7 @@ func (t *tuner) smallSizes() []profile.Point {
 	return []profile.Point{{"batch": small}, {"batch": small + max(small/2, 1)}}
 }
 
-// profilePath returns where the profile of a variant is kept, beside the store.
+// profilePath returns the path of a variant's profile, next to the store.
 func (t *tuner) profilePath(values setup.Values, sizes []profile.Point) (string, error) {
 	home := store.Path(t.env.Getenv)
 	if home == "" {
@@ -545,7 +546,7 @@ func (t *tuner) profilePath(values setup.Values, sizes []profile.Point) (string,
 	}
 	folder := filepath.Join(filepath.Dir(home), "tune")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("making a folder for recordings: %w", err)
+		return "", fmt.Errorf("creating a folder for recordings: %w", err)
 	}
 	name := t.identity(values.String(), sizes[0].String(), sizes[1].String())
 	return filepath.Join(folder, name+profileExt), nil

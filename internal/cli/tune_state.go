@@ -14,10 +14,10 @@ import (
 	"snug/internal/tune"
 )
 
-// A tune is identified by its command, the folder it runs in, the files that the command names, and what was asked
-// for. If any of them changes, earlier trials say nothing about it.
+// A tune is identified by its command, the folder it runs in, the files that the command names, and its options.
+// If any of them changes, earlier trials do not apply.
 
-// identity returns a name for the command with its files and some more words.
+// identity returns a name for the command, its files and the given words.
 func (t *tuner) identity(more ...string) string {
 	h := sha256.New()
 	add := func(text string) { fmt.Fprintf(h, "%d:%s\n", len(text), text) }
@@ -34,8 +34,8 @@ func (t *tuner) identity(more ...string) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// resume tells the climb what an earlier tune of the same command found out. A trial that crashed or hung is run
-// again: the reason may be gone.
+// resume passes the results of an earlier tune of the same command to the climb. A trial that crashed or hung is
+// run again, because the cause may be gone.
 func (t *tuner) resume() error {
 	t.key = t.identity(fmt.Sprint(t.climb.Candidates()[0].Effective()), fmt.Sprint(t.limit), fmt.Sprint(t.o.margin), t.card.Name, strings.Join(t.o.lock, ","))
 	if t.o.fresh {
@@ -65,7 +65,7 @@ func (t *tuner) resume() error {
 	return nil
 }
 
-// keep stores a trial as it ends.
+// keep stores a trial when it ends.
 func (t *tuner) keep(c tune.Candidate, r tune.Result) error {
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -35,7 +35,7 @@ func (t *tuner) resultText(c tune.Candidate, r tune.Result) string {
 
 func noiseText(noise float64) string { return fmt.Sprintf("noise %.1f %%", 100*noise) }
 
-// report prints the result, and writes what was asked for.
+// report prints the result, and writes the requested files.
 func (t *tuner) report() error {
 	files, err := t.files()
 	if err != nil {
@@ -57,7 +57,7 @@ func (t *tuner) report() error {
 	return err
 }
 
-// files plans the change of the config files that the best settings need, and with --apply makes it; nil if there
+// files plans the changes of the config files for the best settings, and makes them with --apply; nil if there
 // are no files or nothing was found.
 func (t *tuner) files() (*applyReport, error) {
 	best := t.climb.Best()
@@ -81,7 +81,7 @@ func (t *tuner) files() (*applyReport, error) {
 	return report, nil
 }
 
-// text writes the report for people.
+// text writes the report as text.
 func (t *tuner) text(w io.Writer, s term.Screen, files *applyReport) error {
 	var b strings.Builder
 	b.WriteString(paragraph(t.title(), s) + "\n")
@@ -106,7 +106,7 @@ func (t *tuner) text(w io.Writer, s term.Screen, files *applyReport) error {
 	return err
 }
 
-// title says what was tuned, and where.
+// title returns what was tuned, and where.
 func (t *tuner) title() string {
 	text := fmt.Sprintf("%s on %s", t.base.Model.Title(), t.card.Name)
 	if t.base.Model.Config == nil || t.base.Model.Program != nil {
@@ -173,7 +173,7 @@ func outcomeText(r tune.Result) string {
 	return string(r.Outcome)
 }
 
-// conclusion says which settings are the best, and how that was decided.
+// conclusion returns the best settings, and why they were chosen.
 func (t *tuner) conclusion() string {
 	best := t.climb.Best()
 	why := ""
@@ -196,7 +196,7 @@ func (t *tuner) conclusion() string {
 	return text + ". " + sentence(why)
 }
 
-// sentence returns a text as a sentence.
+// sentence returns text as a sentence.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -218,7 +218,7 @@ func (t *tuner) commandLine() string {
 	return x.CommandLine()
 }
 
-// allNotes lists what the user should know about the trials.
+// allNotes returns all notes about the trials.
 func (t *tuner) allNotes() []string {
 	out := append([]string{}, t.notes...)
 	best := t.climb.Best()

@@ -26,14 +26,14 @@ type trialRecord struct {
 	earlier bool // it was run by an earlier tune
 }
 
-// progressNow is what the running trial has reported.
+// progressNow is the latest report of the running trial.
 type progressNow struct {
 	name  string
 	steps int
 	peak  uint64
 }
 
-// climbAll runs trials until nothing is left that could be faster, then those of --try.
+// climbAll runs trials until no remaining candidate could be faster, then those of --try.
 func (t *tuner) climbAll(ctx context.Context) error {
 	if err := t.resume(); err != nil {
 		return err
@@ -75,9 +75,9 @@ func (t *tuner) climbOn(ctx context.Context) error {
 	}
 }
 
-// settle waits until the GPU's memory is free again.
+// settle waits until the GPU memory is free again.
 func (t *tuner) settle(ctx context.Context) error {
-	done := t.env.working("waiting until the GPU's memory is free")
+	done := t.env.working("waiting until the GPU memory is free")
 	defer done()
 	return t.session.Settle(ctx)
 }
@@ -98,7 +98,7 @@ func describeOutcome(o tune.Outcome) string {
 	return "failed"
 }
 
-// sayStep tells the user what is decided, and why.
+// sayStep prints the decision and the reason.
 func (t *tuner) sayStep(s tune.Step) {
 	text := s.Verb + ": " + s.Why
 	if s.Next != nil {
@@ -140,14 +140,14 @@ func (t *tuner) trial(ctx context.Context, c tune.Candidate) (tune.Result, error
 	return r, nil
 }
 
-// interrupted returns the error for a trial that the user ended.
+// interrupted returns the error for a trial that the user interrupted.
 func (t *tuner) interrupted(x *record.Trial) error {
 	code := 130
 	var exit *record.ExitError
 	if errors.As(x.Err(), &exit) {
 		code = exit.Code
 	}
-	return &record.ExitError{Code: code, Text: fmt.Sprintf("interrupted; %s saved, and the same command continues from there", wereKept(t.climb.Runs()))}
+	return &record.ExitError{Code: code, Text: fmt.Sprintf("interrupted; %s saved; run the same command to continue", wereKept(t.climb.Runs()))}
 }
 
 func wereKept(n int) string {
@@ -157,8 +157,8 @@ func wereKept(n int) string {
 	return fmt.Sprintf("%d trials are", n)
 }
 
-// bind puts the values of a candidate into the command: those that differ from today's, and those that the
-// command has a placeholder for.
+// bind puts the values of a candidate into the command: those that differ from the current run, and those
+// that have a placeholder.
 func (t *tuner) bind(c tune.Candidate) (*record.Trial, error) {
 	now, holes := setup.Planned(t.base), t.session.Placeholders()
 	at, rest := profile.Point{}, setup.Values{}
@@ -178,7 +178,7 @@ func (t *tuner) bind(c tune.Candidate) (*record.Trial, error) {
 		}
 		value := now.Get(name)
 		if value == nil {
-			return nil, fmt.Errorf("the command has {%s}, but its value is not known; write it there, or give --%s", name, strings.ReplaceAll(name, "_", "-"))
+			return nil, fmt.Errorf("the command has {%s}, but its value is unknown; write it there, or give --%s", name, strings.ReplaceAll(name, "_", "-"))
 		}
 		rest = rest.With(name, value)
 	}
@@ -208,7 +208,7 @@ func (t *tuner) reference(c tune.Candidate) *record.Reference {
 	return record.NewReference(fields, setup.Source{Open: t.env.find, Hub: hub(t.env.Getenv)})
 }
 
-// watch notes what the processes of the running trial report.
+// watch records the reports of the running trial's processes.
 func (t *tuner) watch(_ *record.Trial, reports []*run.Report) {
 	now := t.now.Load()
 	if now == nil {
@@ -235,7 +235,7 @@ func (t *tuner) status() string {
 	return fmt.Sprintf("%s: step %d of at most %d, %v reserved", now.name, now.steps, t.o.steps, units.Bytes(now.peak))
 }
 
-// tries returns the candidates of --try: the best so far with each of the values.
+// tries returns the candidates for --try: the best so far with each of the values.
 func (t *tuner) tries() ([]tune.Candidate, error) {
 	best := t.climb.Best()
 	if best == nil {

@@ -12,11 +12,11 @@ import (
 	"snug/internal/record"
 )
 
-// maxSizes bounds the number of runs.
+// maxSizes limits the number of runs.
 const maxSizes = 16
 
 // varied returns the sizes of --vary: the first value of each quantity together, then every other value with
-// the rest at their first. Without --vary it is the command as it is, one size without quantities.
+// the rest at their first. Without --vary it returns one size without quantities, for the unchanged command.
 func varied(vary []string) ([]profile.Point, error) {
 	first := profile.Point{}
 	var others []profile.Point
@@ -47,7 +47,7 @@ func varied(vary []string) ([]profile.Point, error) {
 	return sizes, nil
 }
 
-// parseVary returns the sizes in one --vary, batch=2,3.
+// parseVary returns the sizes in one --vary, such as batch=2,3.
 func parseVary(text string) ([]profile.Point, error) {
 	name, list, ok := strings.Cut(text, "=")
 	if !ok {
@@ -67,8 +67,8 @@ func parseVary(text string) ([]profile.Point, error) {
 	return out, nil
 }
 
-// checkName returns an error for another name of a setting: a profile recorded with bs could be used only
-// by snug predict.
+// checkName returns an error for another name of a setting, because a profile recorded with bs, for example,
+// could be used only by snug predict.
 func checkName(text string) error {
 	name, values, _ := strings.Cut(text, "=")
 	if own := record.SettingName(name); own != name {

@@ -48,5 +48,5 @@ func TestVariedRefuses(t *testing.T) {
 	}
 }
 
-// numbers returns one more than there may be runs.
+// numbers returns one more value than the limit on runs.
 func numbers() string { return "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17" }

@@ -14,14 +14,14 @@ import (
 type Build struct {
 	Version  string `json:"version"`            // the release, such as v1.2.0
 	Revision string `json:"revision,omitempty"` // the commit that it was built from
-	Time     string `json:"time,omitempty"`     // of that commit
+	Time     string `json:"time,omitempty"`     // the time of that commit
 	Modified bool   `json:"modified,omitempty"` // files differed from the commit
 	Go       string `json:"go,omitempty"`       // the Go release that built it
 	Platform string `json:"platform,omitempty"` // operating system and architecture
 }
 
-// BuildOf reads the build from the program's own file. The version is that of its module if it was
-// installed as one; otherwise the given version of the source.
+// BuildOf reads the build information from the program's own file. The version is the module's if snug was
+// installed as a module, otherwise the given version of the source.
 func BuildOf(source string, info *debug.BuildInfo) Build {
 	b := Build{Version: source}
 	if info == nil {
@@ -36,7 +36,7 @@ func BuildOf(source string, info *debug.BuildInfo) Build {
 	if settings["GOOS"] != "" {
 		b.Platform = settings["GOOS"] + "/" + settings["GOARCH"]
 	}
-	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok && b.Revision == "" { // the version of a checkout is made up
+	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok && b.Revision == "" { // in a checkout, Go invents a version
 		b.Version = v
 	}
 	return b

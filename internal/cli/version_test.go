@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBuild checks that snug knows its version, however it was built.
+// TestBuild checks the version for each way of building snug.
 func TestBuild(t *testing.T) {
 	set := func(of ...string) (out []debug.BuildSetting) {
 		for i := 0; i < len(of); i += 2 {

@@ -107,7 +107,7 @@ func (o *watchOptions) complete(cmd *cobra.Command, args []string) error {
 	if at := cmd.ArgsLenAtDash(); at >= 0 {
 		before, o.command = args[:at], args[at:]
 		if len(o.command) == 0 || o.command[0] == "" {
-			return errors.New("there is no command after --: write snug watch -- python train.py")
+			return errors.New("there is no command after --; write snug watch -- python train.py")
 		}
 	}
 	rest, err := o.parseHooks(before)
@@ -148,7 +148,7 @@ func (o *watchOptions) parseHooks(args []string) ([]string, error) {
 	return args, nil
 }
 
-// mostRate is how often NVML renews its numbers.
+// mostRate is how often per second NVML updates its numbers.
 const mostRate = 10
 
 // check returns an error for flags that contradict each other or themselves.
@@ -156,7 +156,7 @@ func (o *watchOptions) check() error {
 	live := len(o.gpus) > 0 || len(o.pids) > 0 || len(o.command) > 0
 	switch {
 	case o.replay != "" && live:
-		return errors.New("--replay shows a recording, so it takes no --gpu, no --pid and no command")
+		return errors.New("--replay shows a recording and cannot be combined with --gpu, --pid or a command")
 	case o.replay == "" && o.paced:
 		return errors.New("--speed is for --replay")
 	case o.speed < 0:
@@ -187,7 +187,8 @@ func (o *watchOptions) interval() time.Duration {
 	return time.Duration(float64(time.Second) / o.rate)
 }
 
-// runWatch runs the command: it opens what the flags ask for, takes events until the end, and judges.
+// runWatch opens the sources and sinks that the flags name, processes events until the end, and returns the
+// verdict.
 func runWatch(ctx context.Context, env Env, o *watchOptions) error {
 	if env.GoesOn != nil {
 		env.GoesOn()

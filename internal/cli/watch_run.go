@@ -23,20 +23,20 @@ import (
 	"snug/internal/watch/screen"
 )
 
-// watching is one call of snug watch.
+// watching is the state of one snug watch.
 type watching struct {
 	env     Env
 	o       *watchOptions
 	watcher *watch.Watcher
 	sinks   []export.Sink
-	command *live.Command // nil: none is started
+	command *live.Command // nil if none is started
 	signals chan os.Signal
 	speed   func() float64 // of a replay
 	failed  error          // of a sink
 	seen    map[watch.State]bool
 }
 
-// newWatching opens everything that the flags ask for.
+// newWatching opens the sources and sinks that the flags name.
 func newWatching(env Env, o *watchOptions) (*watching, error) {
 	s := &watching{
 		env: env, o: o, watcher: watch.New(watch.Options{PIDs: o.pids}), signals: make(chan os.Signal, 4),
@@ -104,7 +104,8 @@ func (s *watching) openSinks() error {
 	return nil
 }
 
-// createOver creates a file, or replaces one that starts with the same prefix. It does not touch any other file.
+// createOver creates a file, or replaces one that starts with the given prefix. It does not replace any other
+// file.
 func createOver(path, begins string) (*os.File, error) {
 	if old, err := files.Open(path); err == nil {
 		head := make([]byte, len(begins))
@@ -129,7 +130,7 @@ func createEvents(folder string, now time.Time) (*os.File, error) {
 	return os.Create(filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%d.%s.%d.snug", now.Unix(), host, os.Getpid())))
 }
 
-// runHook runs a command of --on. What it prints goes to standard error.
+// runHook runs a command of --on. Its output goes to standard error.
 func (s *watching) runHook(ctx context.Context, args, vars []string) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(s.env.environ(), vars...)
@@ -138,7 +139,7 @@ func (s *watching) runHook(ctx context.Context, args, vars []string) error {
 	return cmd.Run()
 }
 
-// warn tells the user about a problem that does not stop the watching.
+// warn prints a problem that does not stop the watching.
 func (s *watching) warn(text string) { s.env.note(text) }
 
 // untilInterrupted returns a context that a signal cancels. A command gets the signal itself, and the watching stops when
@@ -163,11 +164,11 @@ func (s *watching) untilInterrupted(ctx context.Context) (context.Context, func(
 	}
 }
 
-// take takes all events, prints lines, and returns when the source has ended.
+// take processes all events, prints lines, and returns when the source ends.
 func (s *watching) take(ctx context.Context) error {
 	if s.o.once {
 		err := s.feed(ctx)
-		if s.watcher.Now().State == "" { // nothing was read
+		if s.watcher.Now().State == "" { // there was no reading
 			return err
 		}
 		return firstOf(err, s.printOnce())
@@ -191,7 +192,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// feed hands events to the watcher and the sinks, from the recording or live.
+// feed passes events to the watcher and the sinks, from the recording or live.
 func (s *watching) feed(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -224,8 +225,8 @@ func (s *watching) noteEvent(text string) {
 	}
 }
 
-// --once watches for this long, enough to tell a steady run from one that is warming up. Unless a rate is given, it
-// samples more often than usual.
+// --once watches for this long, enough to distinguish a steady run from one that is warming up. Unless a rate is
+// given, it samples more often than usual.
 const (
 	onceRate    = 4
 	onceSeconds = 5
@@ -286,7 +287,7 @@ func (s *watching) close() error {
 	return first
 }
 
-// verdict returns the exit code as an error: the command's own, or that something was found.
+// verdict returns an error with the command's exit code, or one for a finding.
 func (s *watching) verdict(err error) error {
 	if err != nil {
 		return nil

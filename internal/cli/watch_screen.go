@@ -53,7 +53,7 @@ func (s *watching) onScreen(ctx context.Context) error {
 	return firstOf(err, shown)
 }
 
-// title says what is watched.
+// title returns what is being watched.
 func (s *watching) title() string {
 	switch {
 	case s.o.replay != "":
@@ -64,7 +64,7 @@ func (s *watching) title() string {
 	return ""
 }
 
-// redirect sends what the command prints to the view until release, and to its original destination after that. The
+// redirect sends the command's output to the view until release, and to its original destination after that. The
 // command has no standard input, because the view reads the keys.
 func (s *watching) redirect(p *screen.Program) *redirected {
 	r := &redirected{to: p.Output()}
@@ -80,8 +80,8 @@ func (s *watching) redirect(p *screen.Program) *redirected {
 type redirected struct {
 	mu    sync.Mutex
 	to    io.Writer
-	after io.Writer // nil: nothing is redirected
-	kept  []byte    // the last of what was written before release
+	after io.Writer // nil if nothing is redirected
+	kept  []byte    // the end of what was written before release
 }
 
 // mostKept is how much of a command's output is printed again after the full screen closes.

@@ -8,13 +8,13 @@ import (
 	"snug/internal/term"
 )
 
-// working tells a user at a terminal what a command is busy with, on a line of standard error that appears after
-// a second. The caller calls done before anything else is printed; it erases the line.
+// working shows what a command is busy with, on a line of standard error that appears after a second on a
+// terminal. The caller must call done, which erases the line, before printing anything else.
 func (e Env) working(what string) (done func()) {
 	return e.progress(func() string { return what })
 }
 
-// progress is working for something whose status changes. The status is asked for in another goroutine.
+// progress is like working, but with a status that changes. status is called in another goroutine.
 func (e Env) progress(status func() string) (done func()) {
 	s := e.errorScreen()
 	if s.Height == 0 || e.Getenv("TERM") == "dumb" {
@@ -32,7 +32,7 @@ func (e Env) progress(status func() string) (done func()) {
 	})
 }
 
-// errorScreen describes what standard error can show; its Height is 0 if that is not a terminal.
+// errorScreen describes what standard error can show; its Height is 0 if it is not a terminal.
 func (e Env) errorScreen() term.Screen {
 	if o, ok := e.Stderr.(*term.Output); ok {
 		return o.Screen()

@@ -16,7 +16,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// fixtures returns all of testdata/adapters, by name.
+// fixtures returns all fixtures in testdata/adapters by name.
 func fixtures(t *testing.T) map[string]*fixture {
 	t.Helper()
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
@@ -34,7 +34,7 @@ func fixtures(t *testing.T) map[string]*fixture {
 	return out
 }
 
-// TestEveryAdapterHasAFixture checks that each system binds something in a fixture.
+// TestEveryAdapterHasAFixture checks that some fixture is read with each system.
 func TestEveryAdapterHasAFixture(t *testing.T) {
 	seen := map[string]bool{}
 	for name, c := range fixtures(t) {
@@ -53,8 +53,8 @@ func TestEveryAdapterHasAFixture(t *testing.T) {
 	}
 }
 
-// TestWindowsLineEndings checks that every fixture changes in the same way with Windows line endings.
-// Scripts are left as they are: bash cannot read such scripts.
+// TestWindowsLineEndings checks that every fixture changes in the same way with Windows line endings. Shell
+// scripts are left alone because bash cannot read them with such endings.
 func TestWindowsLineEndings(t *testing.T) {
 	for name, c := range fixtures(t) {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func windows(files fstest.MapFS) fstest.MapFS {
 	return out
 }
 
-// changed returns the project after the change that the fixture asks for.
+// changed returns the project after the fixture's change.
 func (c *fixture) changed(t *testing.T) fstest.MapFS {
 	t.Helper()
 	p, err := Open(c.files, ".", c.main...)

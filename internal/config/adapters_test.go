@@ -22,11 +22,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
 
-// TestAdapters runs testdata/adapters/*.txtar. Each holds a project's files; its
-// comment says which settings to change (set:), which file is meant where the
-// folder holds several (main:), and which files have Windows line endings
-// (crlf:). Expected are what was found (found), what stays unsaid (notes), what no
-// figure counts (doubts), the setup (setup) and the lines that change (diff).
+// TestAdapters runs testdata/adapters/*.txtar. Each contains a project's files; its comment lists the
+// settings to change (set:), the file to use if the folder has several (main:), and the files with Windows
+// line endings (crlf:). The expected output is the settings found (found), the notes (notes), the warnings
+// about memory that is not counted (doubts), the setup (setup) and the changed lines (diff).
 func TestAdapters(t *testing.T) {
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -103,7 +102,7 @@ func (c *fixture) rewritten(got map[string]string) *txtar.Archive {
 	return ar
 }
 
-// run opens the project, changes the settings and prints what came of it.
+// run opens the project, changes the settings and returns the results by section.
 func (c *fixture) run(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -130,7 +129,7 @@ func (c *fixture) run(t *testing.T) map[string]string {
 	return out
 }
 
-// change applies what Change plans, and compares the lines.
+// change applies the plan and returns the changed lines and the notes.
 func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []string) {
 	t.Helper()
 	plan, err := p.Change(configtest.Values(c.settings(t)))
@@ -144,7 +143,7 @@ func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []st
 	return lineDiff(c.files, after), append(notes, plan.Notes...)
 }
 
-// settings returns the settings that the fixture asks for.
+// settings returns the settings that the fixture changes.
 func (c *fixture) settings(t *testing.T) map[string]any {
 	t.Helper()
 	want := map[string]any{}

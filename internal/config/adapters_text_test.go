@@ -24,8 +24,7 @@ func setupText(p *Project) string {
 	return b.String()
 }
 
-// lineDiff returns the lines that differ, of files whose lines otherwise stay where
-// they are.
+// lineDiff returns the lines that differ between two versions of the files.
 func lineDiff(before, after fstest.MapFS) string {
 	var names []string
 	for name := range after {
@@ -55,7 +54,7 @@ type difference struct {
 	sign, text string
 }
 
-// differences is by the longest common subsequence of lines.
+// differences compares texts line by line, using the longest common subsequence.
 func differences(old, now []string) []difference {
 	common := make([][]int, len(old)+1)
 	for i := range common {

@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 )
 
-// trainingScript returns a script of some 2,000 lines around transformers' Trainer, as in a grown project:
-// options, its own model, data, helpers.
+// trainingScript returns a script of about 2,000 lines that uses transformers' Trainer, as in a mature
+// project: options, its own model, data, helpers.
 func trainingScript() string {
 	var b strings.Builder
 	b.WriteString("import argparse\nimport torch\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n\nBATCH_SIZE = 8\n")
@@ -35,7 +35,7 @@ func trainingScript() string {
 	return b.String()
 }
 
-// repeated returns a line n times, with its number for each %d.
+// repeated returns a line n times, replacing each %d with its number.
 func repeated(line string, n int) string {
 	var b strings.Builder
 	for i := range n {

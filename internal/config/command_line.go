@@ -12,19 +12,19 @@ import (
 	"snug/internal/pattern"
 )
 
-// unquoted matches a word that a shell takes literally.
+// unquoted matches a word that needs no quotes in a shell.
 var unquoted = pattern.New(`^[A-Za-z0-9_./:+,=@%^-]+$`)
 
-// readsConfig is appended to a command line so that all of its settings count: flags alone may belong to
-// any program, but those of a command that reads a config belong to training.
+// readsConfig is appended to a command line so that all of its settings are read: flags alone could belong to
+// any program, but a command that reads a config is a training run.
 const readsConfig = " --config command.sh"
 
-// CommandSettings returns the settings in the words of a command, such as --batch-size 8 or
-// data.batch_size=8, read like a script of that one line. They take precedence over any file.
+// CommandSettings returns the settings in a command's words, such as --batch-size 8 or data.batch_size=8,
+// read as a one-line script. They take precedence over any file.
 func CommandSettings(words []string) []projects.Binding {
 	d, err := doc.Open("command.sh", []byte(asLine(words)))
 	if err != nil {
-		return nil // no command that was ever typed
+		return nil // cannot be a real command
 	}
 	s := projects.NewSource("command.sh", systems.Shell(), tree.New(tree.Layer{File: "command.sh", Doc: d}))
 	found, err := s.Bind()
@@ -40,7 +40,7 @@ func CommandSettings(words []string) []projects.Binding {
 	return out
 }
 
-// asLine joins words to a line, quoted as a shell needs them. The words inside sh -c count too.
+// asLine joins words into one line, quoted for the shell. The words inside sh -c are included.
 func asLine(words []string) string {
 	var line []string
 	for _, w := range strings.Fields(strings.Join(words, " ")) {

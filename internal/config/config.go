@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config finds the settings that determine GPU memory in the files that people train from, with the
-// place of each, and works out the edits that would change them.
+// Package config finds the settings that determine GPU memory in training configs and scripts, with the
+// position of each, and works out the edits that would change them.
 //
 // It is a thin layer over four packages, each of which imports only those before it: systems has a table
 // for each trainer's files, projects finds and reads files with those tables, meaning turns the values
@@ -19,8 +19,8 @@ import (
 // Project is a folder with the configuration of a training run.
 type Project struct{ *meaning.Run }
 
-// Open finds the settings of a project: in the files that are named, or else in whatever its folder
-// contains. A snug.yaml there takes precedence.
+// Open finds the settings of a project: in the named files, or else in any file in its folder. A snug.yaml
+// there takes precedence.
 func Open(files projects.Files, root string, names ...string) (*Project, error) {
 	found, err := projects.Find(files, root, names...)
 	if err != nil {
@@ -29,6 +29,6 @@ func Open(files projects.Files, root string, names ...string) (*Project, error) 
 	return &Project{meaning.New(found)}, nil
 }
 
-// Change works out the edits that give settings new values in every file that has them. It returns all
-// edits, or an error that names the setting that cannot be changed.
+// Change works out the edits that change settings in every file that contains them. It returns all edits, or
+// an error that names the setting that cannot be changed.
 func (p *Project) Change(want setup.Values) (edits.Plan, error) { return edits.New(p.Run, want) }

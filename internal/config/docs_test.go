@@ -69,7 +69,7 @@ func documentation() []byte {
 	return b.Bytes()
 }
 
-// rows returns one line per key; names that differ only in spelling share one.
+// rows returns one line per key; keys that differ only in spelling share a line.
 func rows(a *systems.System) []string {
 	var out []string
 	for i := 0; i < len(a.Keys().All); i++ {
@@ -123,8 +123,8 @@ func holdsText(k systems.Key) string {
 	return text
 }
 
-// unsimulatedText returns what a key does that decides over no setting, once for all words that
-// do the same.
+// unsimulatedText describes what a key does if it sets nothing that is simulated. Words with the same effect
+// are listed together.
 func unsimulatedText(k systems.Key) string {
 	is := map[systems.Kind]string{systems.Above1: "above 1", systems.Present: "any value", systems.Above0: "above 0", systems.Switch: "true", systems.Word: "any other"}[k.Kind]
 	var parts, done []string
@@ -194,7 +194,7 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s: source %q, kind %q, setting %q", where, k.Source, k.Kind, k.Setting)
 			}
 			if k.Path == "" && k.Default == "" {
-				t.Errorf("%s: a setting without a key is always the default, and there is none", where)
+				t.Errorf("%s: a setting without a key needs a default, and has none", where)
 			}
 			if k.Path != "" && !strings.Contains(k.Path, "*") {
 				if _, err := doc.ParsePath(k.Path); err != nil {
@@ -202,14 +202,14 @@ func TestTables(t *testing.T) {
 				}
 			}
 			if k.Default != "" && projects.Default(&k, 1) == nil && k.Default != "auto" && k.Default != "-1" && k.Default != "false" && k.Default != "selective" {
-				t.Errorf("%s: the default %q is not one that the table can read", where, k.Default)
+				t.Errorf("%s: the table cannot read its default %q", where, k.Default)
 			}
 			checkWords(t, where, k)
 		}
 	}
 }
 
-// checkWords checks that a setup has every meaning.
+// checkWords checks that a setup accepts the meaning of every word.
 func checkWords(t *testing.T, where string, k systems.Key) {
 	t.Helper()
 	allowed := map[string][]string{
@@ -228,7 +228,7 @@ func checkWords(t *testing.T, where string, k systems.Key) {
 			continue
 		}
 		if words, ok := allowed[k.Setting]; ok && !slices.Contains(words, w.Means) {
-			t.Errorf("%s: %s means %s, which no setup knows", where, w.File, w.Means)
+			t.Errorf("%s: %s means %s, which no setup accepts", where, w.File, w.Means)
 		}
 		if k.Setting == "optimizer" {
 			if s, _ := systems.SettingNamed("optimizer"); s.Check(w.Means) != nil {

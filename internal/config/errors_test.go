@@ -13,7 +13,7 @@ import (
 	"snug/internal/config/configtest"
 )
 
-// TestOpenErrors checks that there is one clear line for files that cannot be read.
+// TestOpenErrors checks that files that cannot be read give a clear, one-line error.
 func TestOpenErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -31,8 +31,8 @@ func TestOpenErrors(t *testing.T) {
 			"a.py:4: loss.backward trains a model here, but no file contains the batch; give --model NAME --batch N --seq N, or measure it: snug profile -- python3 a.py"},
 		{"a program of another objective", map[string]string{"train_dpo.py": "import torch\n"}, []string{"train_dpo.py"}, "training: train_dpo.py: by its name (dpo) it trains on pairs of answers"},
 		{"a script that passes nothing", map[string]string{"a.sh": "cd x\npython train.py --foo 1\n"}, []string{"a.sh"},
-			"a.sh:2: train.py gets no batch here, and no file contains the batch; if it reads a config, name that: --config-path FILE, or give --model NAME --batch N --seq N"},
-		{"a script of fairseq", map[string]string{"a.sh": "fairseq-train data --arch transformer\n"}, []string{"a.sh"}, "training: a.sh:1: fairseq-train builds models of fairseq's own; this is not estimated"},
+			"a.sh:2: train.py gets no batch here, and no file contains the batch; if it reads a config, name it: --config-path FILE, or give --model NAME --batch N --seq N"},
+		{"a script of fairseq", map[string]string{"a.sh": "fairseq-train data --arch transformer\n"}, []string{"a.sh"}, "training: a.sh:1: fairseq-train builds fairseq's own models; this is not estimated"},
 		{"a script of another objective", map[string]string{"a.sh": "python train_dpo.py --foo 1\n"}, []string{"a.sh"}, "training: a.sh:1: train_dpo.py trains on pairs of answers"},
 		{"a notebook", map[string]string{"a.ipynb": "{}"}, []string{"a.ipynb"}, "a.ipynb: notebooks are not supported; convert it to a script"},
 		{"unknown kind", map[string]string{"a.ini": "batch_size=1\n"}, []string{"a.ini"}, "a.ini: not a kind of file that snug can edit"},
@@ -41,11 +41,11 @@ func TestOpenErrors(t *testing.T) {
 		{"a map", map[string]string{"a.json": `{"per_device_train_batch_size": {"a": 1}}`}, []string{"a.json"},
 			"a.json:1:33: per_device_train_batch_size is a map, but a whole number is expected (batch)"},
 		{"a word", map[string]string{"a.yaml": "per_device_train_batch_size: many\n"}, []string{"a.yaml"},
-			"a.yaml:1:30: per_device_train_batch_size is a text, but a whole number is expected (batch)"},
+			"a.yaml:1:30: per_device_train_batch_size is a string, but a whole number is expected (batch)"},
 		{"half a sample", map[string]string{"a.yaml": "per_device_train_batch_size: 2.5\n"}, []string{"a.yaml"},
 			"a.yaml:1:30: per_device_train_batch_size is 2.5; a whole number is expected (batch)"},
 		{"not a switch", map[string]string{"a.yaml": "per_device_train_batch_size: 2\nbf16: perhaps\n"}, []string{"a.yaml"},
-			"a.yaml:2:7: bf16 is a text, but a true or false is expected (precision)"},
+			"a.yaml:2:7: bf16 is a string, but true or false is expected (precision)"},
 		{"not a schedule", map[string]string{"a.yaml": "batch_size: 2\ngradient_accumulation: {scheduling: {0: x}}\n"}, []string{"a.yaml"},
 			"a.yaml:2:41: gradient_accumulation.scheduling is not an accumulation schedule like {0: 4, 8: 2}"},
 		{"two of a kind", map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: 3\n"}, nil,
@@ -58,11 +58,11 @@ func TestOpenErrors(t *testing.T) {
 		{"defaults", map[string]string{"config.yaml": "defaults: [_self_, {data: a}]\n", "data/a.yaml": "defaults: 3\nbatch_size: 1\n"}, []string{"config.yaml"},
 			"data/a.yaml:1:11: defaults contains a whole number, not a list"},
 		{"circular defaults", map[string]string{"config.yaml": "defaults: [config]\n"}, nil, "no training config found in .; skipped: config.yaml: its defaults form a cycle"},
-		{"snug.yaml key", map[string]string{"snug.yaml": "binds: {}\n"}, nil, `snug.yaml:1:8: "binds" is not known; did you mean bind?`},
+		{"snug.yaml key", map[string]string{"snug.yaml": "binds: {}\n"}, nil, `snug.yaml:1:8: unknown key "binds"; did you mean bind?`},
 		{"snug.yaml setting", map[string]string{"snug.yaml": "bind: {batches: a.yaml#x}\n"}, nil, `snug.yaml:1:17: setting "batches" is not known; did you mean batch?`},
-		{"snug.yaml place", map[string]string{"snug.yaml": "bind: {batch: a.yaml}\n"}, nil, `snug.yaml:1:15: "a.yaml" is not a place; write it like conf/config.yaml#data.batch_size`},
+		{"snug.yaml place", map[string]string{"snug.yaml": "bind: {batch: a.yaml}\n"}, nil, `snug.yaml:1:15: "a.yaml" must have the form conf/config.yaml#data.batch_size`},
 		{"snug.yaml file", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n"}, nil, "snug.yaml:1 binds batch to a.yaml: file does not exist"},
-		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to a missing key: a.yaml:1:1: x is not there"},
+		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to a missing key: a.yaml:1:1: x is missing"},
 		{"snug.yaml value", map[string]string{"snug.yaml": "set: {precision: bf17}\n"}, nil, `snug.yaml:1:18: precision "bf17" is not known; known: fp32, amp-bf16, amp-fp16, bf16, fp16`},
 		{"snug.yaml list", map[string]string{"snug.yaml": "- a\n"}, nil, "snug.yaml:1:1: a snug.yaml must be a map with the keys model, files, bind, set and command, but this is a list"},
 	} {
@@ -78,8 +78,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestOthersDoNotMatter names a valid file next to invalid ones. A stage that belongs to the file does
-// matter.
+// TestOthersDoNotMatter checks that a named file can be read next to invalid ones, unless one is a stage of
+// it.
 func TestOthersDoNotMatter(t *testing.T) {
 	of := map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: [1]\n", "c.yaml": "batch_size: 1\nbatch_size: 2\n", "d.yaml": "x: [\n"}
 	if _, err := Open(files(of), ".", "a.yaml"); err != nil {
@@ -116,10 +116,10 @@ func TestChangeErrors(t *testing.T) {
 		{"totals disagree", map[string]string{"a.json": hfJSON, "ds.json": `{"train_micro_batch_size_per_gpu": 4, "train_batch_size": 30}`},
 			map[string]any{"batch": 2}, "ds.json:1: train_batch_size is 30, which is not a multiple of batch times accumulation (16); make them agree first"},
 		{"worked out", map[string]string{"a.py": "batch_size = 4\nblock_size = 8\ngradient_accumulation_steps = per_gpu * 8\n"},
-			map[string]any{"accumulation": 10}, "a.py:3: gradient_accumulation_steps is per_gpu * 8, which is computed; write 10 there yourself"},
+			map[string]any{"accumulation": 10}, "a.py:3: gradient_accumulation_steps is per_gpu * 8, which is computed at run time; write 10 there yourself"},
 		{"computed", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${oc.env:BATCH,4}'}\n"},
 			map[string]any{"batch": 2}, "config.yaml:2: data.batch_size is ${oc.env:BATCH,4}, which cannot be changed in place; write a number there first"},
-		{"effective", map[string]string{"a.yaml": "batch_size: 6\naccumulation_steps: 2\n"}, map[string]any{"effective": 20}, "effective 20 is not a multiple of 6"},
+		{"effective", map[string]string{"a.yaml": "batch_size: 6\naccumulation_steps: 2\n"}, map[string]any{"effective": 20}, "the effective batch of 20 is not a multiple of 6"},
 		{"clip", map[string]string{"a.yaml": "batch_size: 6\nmax_grad_norm: 1.0\n"}, map[string]any{"clip": false}, "a.yaml:2: **.max_grad_norm is a number (1.0)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestChangeErrors(t *testing.T) {
 	}
 }
 
-// TestAliases checks that a value that another key takes through an alias changes for both, unless the
-// other is a setting too.
+// TestAliases checks that an edit of a value changes the aliases of it too, and is refused if an alias is
+// another setting.
 func TestAliases(t *testing.T) {
 	for _, c := range []struct{ text, note, refused string }{
 		{"batch_size: &n 4\nval_batch: *n\n", "a.yaml:2: val_batch takes its value from batch_size and changes with it", ""},

@@ -12,13 +12,13 @@ import (
 	"snug/internal/pattern"
 )
 
-// Hydra as the command line uses it. How Hydra's files are composed: projects/hydra_compose.go. Which file it starts from:
-// projects/hydra_main.go.
+// This file handles Hydra's command line. See projects/hydra_compose.go for how Hydra's files are composed and
+// projects/hydra_main.go for the file it starts from.
 //
-// A script under @hydra.main accepts any value of its configuration as a word of the command,
+// A script with @hydra.main accepts any value of its configuration on the command line, as in
 // data.batch_size=2, which takes precedence over the files.
 
-// hydraKey matches a key that Hydra's grammar takes without quotes.
+// hydraKey matches a key that needs no quotes in Hydra's grammar.
 var hydraKey = pattern.New(`^[\w-]+$`)
 
 // Override returns an edit as a word on Hydra's command line, data.batch_size=2; it returns "" if the

@@ -18,14 +18,13 @@ import (
 	"snug/internal/config/systems"
 )
 
-// keyBase is a file in which keys of a system make sense: keys with their values, in YAML. Beside it are the files that
-// it is read together with.
+// keyBase is a config, in YAML, to which the keys of a system can be added, with the files that are read along with it.
 type keyBase struct {
 	text    string
 	beside  map[string]string
-	gpus    int    // the GPUs that the user gives
-	without string // a setting whose keys are taken out
-	program string // that a script starts; train.py if it is ""
+	gpus    int    // as given by the user
+	without string // a setting whose keys are removed
+	program string // the program that the script starts; "" for train.py
 }
 
 // Parts of the bases of trainers that use TrainingArguments.
@@ -61,13 +60,13 @@ const (
 	lf1Base         = "{model: gpt2, train_dataset: x, micro_batch_size: 2, cutoff_len: 64"
 )
 
-// launched are the flags and files of a run over GPUs, which keys of sharding need.
+// launched are the flags and files of a run on several GPUs, which sharding keys need.
 var launched = map[string]string{"run.sh": "torchrun --nproc_per_node 4 train.py a.yaml\n"}
 
-// olderTRL is an installed TRL that computes its loss otherwise.
+// olderTRL is an installed TRL that computes its loss differently.
 var olderTRL = map[string]string{".venv/lib/python3.12/site-packages/trl-1.5.0.dist-info/METADATA": ""}
 
-// keyBases are the bases of each system, by its name. A key has to do something in one of them.
+// keyBases are the bases of each system, by name. Every key must have an effect in at least one of them.
 var keyBases = map[string][]keyBase{
 	"hf": {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard}", beside: launched}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"},
 		{text: hfBase + ", bf16: true}", beside: launched}},
@@ -113,17 +112,17 @@ var keyBases = map[string][]keyBase{
 	"plain": {{text: ownBase + "}"}, {text: ownBase + ", accumulation_steps: 2}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
 }
 
-// shellCommands are the commands by which scripts belong to a trainer.
+// shellCommands are the commands that identify a trainer's scripts.
 var shellCommands = map[string]string{"ms-swift-shell": "swift sft", "llama-factory-shell": "llamafactory-cli train"}
 
-// weightless are the settings that take no GPU memory, and why files have them.
+// weightless are the settings that use no GPU memory, and why they are read anyway.
 var weightless = map[string]string{
 	"workers":    "the processes that load data; snug optimize shows them",
 	"lora.alpha": "a factor; snug estimate notes it if it is given to it, and every file with adapters has it",
 }
 
-// TestNoKeyDoesNothing goes through every key of every system: a value other than the default changes the setup, or is
-// refused, or is named in a warning. TestNoFieldDoesNothing of package cli goes on with what the fields do.
+// TestNoKeyDoesNothing checks that for every key of every system, a value other than the default changes the setup, is
+// refused, or is named in a warning. TestNoFieldDoesNothing in package cli does the same for the setup's fields.
 func TestNoKeyDoesNothing(t *testing.T) {
 	for _, a := range systems.All() {
 		bases := keyBases[a.Name]
@@ -138,7 +137,7 @@ func TestNoKeyDoesNothing(t *testing.T) {
 		keys := a.Keys().All
 		for i := range keys {
 			k := &keys[i]
-			if k.Path == "" || weightless[k.Setting] != "" || k.Kind == systems.Schedule && a.Formats[0] == doc.Shell { // a flag holds no map
+			if k.Path == "" || weightless[k.Setting] != "" || k.Kind == systems.Schedule && a.Formats[0] == doc.Shell { // a flag cannot be a map
 				continue
 			}
 			if !slices.ContainsFunc(bases, func(b keyBase) bool { return doesSomething(t, a, b, k) }) {
@@ -148,8 +147,8 @@ func TestNoKeyDoesNothing(t *testing.T) {
 	}
 }
 
-// doesSomething reports whether a value of a key changes what a base means: as it is, or without the other names that
-// the base has for the setting.
+// doesSomething reports whether a value of a key changes how a base is read, either as is or without the base's other
+// keys for the same setting.
 func doesSomething(t *testing.T, a *systems.System, b keyBase, k *systems.Key) bool {
 	alone := b
 	alone.without = k.Setting
@@ -162,7 +161,7 @@ func doesSomething(t *testing.T, a *systems.System, b keyBase, k *systems.Key) b
 	return false
 }
 
-// keyValues returns values of a key to try.
+// keyValues returns values to try for a key.
 func keyValues(k *systems.Key) []any {
 	switch k.Kind {
 	case systems.Whole, systems.Above1:
@@ -196,7 +195,8 @@ func keyValues(k *systems.Key) []any {
 	return []any{"distilgpt2", "expandable_segments:True", "shakespeare_char"}
 }
 
-// heard returns everything that comes of a base with a key in it: the setup, what is missing and the warnings.
+// heard returns everything that is read from a base with a key in it: the setup, the missing settings and the
+// warnings.
 func heard(t *testing.T, a *systems.System, b keyBase, path string, value any) string {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -222,7 +222,7 @@ func heard(t *testing.T, a *systems.System, b keyBase, path string, value any) s
 	return string(out)
 }
 
-// rendered returns a base with a key in it as a file of the system, and the file's name.
+// rendered returns a base with a key in it, in the system's file format, and the file's name.
 func rendered(t *testing.T, a *systems.System, b keyBase, path string, value any) (string, []byte) {
 	t.Helper()
 	tree := map[string]any{}
@@ -317,12 +317,12 @@ func pythonOf(a *systems.System, tree map[string]any, path string) []byte {
 	return []byte(variable + "args = " + call + "(" + strings.Join(lines, ", ") + ")\n")
 }
 
-// isVariable reports whether a key of a script is a usual name and no argument of its trainer.
+// isVariable reports whether a script's key is a common variable name rather than an argument of its trainer.
 func isVariable(a *systems.System, path string) bool {
 	return a.For != nil && path != "" && !slices.ContainsFunc(a.For.Keys().All, func(k systems.Key) bool { return k.Path == strings.TrimPrefix(path, "**.") })
 }
 
-// pyOf returns a value in Python.
+// pyOf returns a value as a Python literal.
 func pyOf(v any) string {
 	switch v := v.(type) {
 	case bool:

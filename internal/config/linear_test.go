@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// large holds projects of one file that grow in one way each, by the text before the
-// line that is repeated.
+// large lists one-file projects, each a line repeated many times after the text in before.
 var large = []struct{ name, file, before, line string }{
 	{"names", "train.py", "batch_size = 8\n", "name_%d = 1\n"},
 	{"functions", "train.py", "batch_size = 8\n", "def f_%d(a):\n    x = 1\n    y = dict(a=1, b='c')\n"},
@@ -32,9 +31,9 @@ var large = []struct{ name, file, before, line string }{
 	{"keys of JSON", "ds.json", "{\"train_micro_batch_size_per_gpu\": 8, \"zero_optimization\": {\"stage\": 2},\n", "\"key_%d\": [1, {\"a\": 2}],\n"},
 }
 
-// TestReadingAProjectIsLinear compares the cost of a project with its size: sixteen times as many lines
-// may take 36 times the bytes and 60 times the time, while a loop within a loop takes 256 times. A busy
-// machine gets a few tries.
+// TestReadingAProjectIsLinear checks that reading sixteen times as many lines takes at most 36 times the
+// bytes and 60 times the time; a quadratic reader would take 256 times. It tries a few times, in case the
+// machine is busy.
 func TestReadingAProjectIsLinear(t *testing.T) {
 	const few, many = 200, 3200
 	for _, c := range large {
@@ -62,7 +61,7 @@ type work struct {
 	time  time.Duration
 }
 
-// workOf returns the least of a few readings.
+// workOf returns the lowest cost of a few tries.
 func workOf(t *testing.T, file, text string) work {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	files := fstest.MapFS{file: &fstest.MapFile{Data: []byte(text)}}
@@ -85,7 +84,7 @@ func workOf(t *testing.T, file, text string) work {
 	return least
 }
 
-// used returns the processor time of this process, which other processes do not change much.
+// used returns the processor time of this process, which hardly depends on other processes.
 func used(t *testing.T) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -21,8 +21,8 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// TestChangeIsRead draws a fixture and settings for it: any plan of Change can be applied, and the new
-// values are read back.
+// TestChangeIsRead draws a fixture and settings for it, and checks that any plan that Change returns can be
+// applied and the new values are read back.
 func TestChangeIsRead(t *testing.T) {
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	want := drawSettings(t)
 	plan, err := p.Change(configtest.Values(want))
 	if err != nil {
-		return // refused as a whole is fine; the errors have tests of their own
+		return // refused as a whole; the errors have their own tests
 	}
 	after, err := configtest.Applied(c.files, plan.Edits, plan.Creates)
 	if err != nil {
@@ -72,8 +72,8 @@ func (c *fixture) changeIsRead(t *rapid.T) {
 	}
 }
 
-// ownWords checks that every word that a plan writes is one that the system accepts: words that snug only
-// reads may be unknown to it.
+// ownWords checks that the system accepts every word that a plan writes. snug also reads words that some
+// systems do not accept.
 func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan edits.Plan) {
 	for _, e := range plan.Edits {
 		text, ok := e.Value.(string)
@@ -84,13 +84,12 @@ func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan edits.Plan
 			_, own := systems.Meaning(k.Words, text)
 			return own || k.Kind != systems.Word
 		}) {
-			t.Fatalf("%s: %s is written, which no key of that system has among its words", e.Path, text)
+			t.Fatalf("%s: %s is written, but no key of that system accepts it", e.Path, text)
 		}
 	}
 }
 
-// keysAt returns the keys of tables that stand at a path, or would, and decide a setting
-// that can be written.
+// keysAt returns the writable keys that the tables have for a path.
 func keysAt(p *Project, file string, at doc.Path) []*systems.Key {
 	var out []*systems.Key
 	for _, b := range p.Bound {
@@ -98,14 +97,14 @@ func keysAt(p *Project, file string, at doc.Path) []*systems.Key {
 			out = append(out, b.Key)
 		}
 	}
-	if p.Primary == nil { // all of it is bound in snug.yaml
+	if p.Primary == nil { // everything is bound in snug.yaml
 		return out
 	}
 	keys := p.Primary.System.Keys().All
 	if arguments := p.Primary.System.Arguments; arguments != nil {
 		keys, at = arguments(), at[len(at)-1:]
 	}
-	if p.Primary.System.Commands != nil { // a flag of the trainer's
+	if p.Primary.System.Commands != nil { // a flag of the trainer
 		keys = slices.Concat(keys, p.Primary.Trainer().Keys().All)
 		at = doc.Path{strings.TrimPrefix(at[0], "--")}
 	}
@@ -121,7 +120,7 @@ func keysAt(p *Project, file string, at doc.Path) []*systems.Key {
 	return out
 }
 
-// drawSettings draws values for a few of the settings that a project has.
+// drawSettings draws values for a few settings.
 func drawSettings(t *rapid.T) map[string]any {
 	draws := map[string]*rapid.Generator[any]{
 		"batch": asAny(rapid.IntRange(1, 64)), "accumulation": asAny(rapid.IntRange(1, 64)), "seq": asAny(rapid.IntRange(1, 8192)),
@@ -141,8 +140,8 @@ func asAny[T any](g *rapid.Generator[T]) *rapid.Generator[any] {
 	return rapid.Map(g, func(v T) any { return v })
 }
 
-// FuzzOpen reads any bytes as a project: the result is an error or a project, and every plan can be
-// carried out or is refused with a reason.
+// FuzzOpen opens arbitrary bytes as a project. The result is an error or a project, and every plan can be
+// applied or is refused with a reason.
 func FuzzOpen(f *testing.F) {
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
 	if err != nil {

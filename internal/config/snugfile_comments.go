@@ -13,18 +13,18 @@ import (
 type bindingLine struct {
 	text   string
 	value  string // "" for no comment
-	system string // the system whose convention it follows, or ""
+	system string // the system it was read with, or ""
 }
 
-// A snug.yaml is as wide as a terminal. Places in files cannot be shortened, so the comments are.
+// Lines of a snug.yaml fit a terminal. Paths cannot be shortened, so the comments are.
 const (
 	pageWidth     = 80
 	commentColumn = 64 // comments are aligned at most this far right
-	leastComment  = 20 // columns of a comment that is cut: less says nothing
+	leastComment  = 20 // a comment is not cut below this width
 )
 
-// writeComments writes lines with their comments in a column. A line that reaches beyond that column, or
-// whose comment would be cut there, has its comment right after it.
+// writeComments writes lines with their comments in a column. If a line reaches beyond that column, or its
+// comment would be cut there, the comment directly follows the line.
 func writeComments(b *bytes.Buffer, lines []bindingLine) {
 	column := 0
 	for _, l := range lines {
@@ -38,7 +38,7 @@ func writeComments(b *bytes.Buffer, lines []bindingLine) {
 			at = column
 		}
 		comment := l.comment(pageWidth - at - 2)
-		if l.value != "" && comment == "" { // above it, then
+		if l.value != "" && comment == "" { // no room: above the line
 			indent := len(l.text) - len(strings.TrimLeft(l.text, "# "))
 			l.value = "now: " + l.value
 			fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), l.comment(pageWidth-indent))
@@ -47,8 +47,8 @@ func writeComments(b *bytes.Buffer, lines []bindingLine) {
 	}
 }
 
-// comment returns the comment in the given number of columns: without the system if that is too long, then cut;
-// "" if hardly anything is left.
+// comment returns the comment in the given number of columns. If it is too long, the system is omitted, then
+// the text is cut; "" if hardly anything would be left.
 func (l bindingLine) comment(room int) string {
 	if l.value == "" {
 		return ""
@@ -74,7 +74,7 @@ func oneLine(text string) string {
 	return strings.TrimSpace(first)
 }
 
-// firstRunes returns the beginning of a text, n letters at most.
+// firstRunes returns at most the first n characters of a text.
 func firstRunes(text string, n int) string {
 	for i := range text {
 		if n--; n < 0 {

@@ -123,14 +123,14 @@ func TestSnugFileAlone(t *testing.T) {
 			continue
 		}
 		if got := p.Origin(); got != projects.SnugFile {
-			t.Errorf("the settings are said to be from %q", got)
+			t.Errorf("the settings are reported to be from %q", got)
 		}
 		p.Missing()
 		p.Warnings(p.Fields())
 		p.Locks()
 		_, err = p.Change(setup.Values{{Setting: "batch", Value: 7}})
 		if err == nil || !strings.Contains(err.Error(), "batch") {
-			t.Errorf("with %s the batch is changed, with no file to change: %v", s.Name, err)
+			t.Errorf("with %s the batch can be changed, but there is no file to change: %v", s.Name, err)
 		}
 	}
 }

@@ -30,8 +30,8 @@ const snugEmpty = `
 #   seq: 512
 `
 
-// NewSnugFile returns a commented snug.yaml for a project; a nil project is one in which nothing was
-// found. Reading snug.yaml: projects/snugfile.go.
+// NewSnugFile returns a commented snug.yaml for a project, or a template if p is nil because nothing was
+// found. projects/snugfile.go reads it.
 func NewSnugFile(p *Project) []byte {
 	b := bytes.NewBufferString(snugHead)
 	if p == nil || len(p.Bound) == 0 {
@@ -45,7 +45,7 @@ func NewSnugFile(p *Project) []byte {
 	return b.Bytes()
 }
 
-// SnugFileName is the name of the file that NewSnugFile makes.
+// SnugFileName is the name of the file that NewSnugFile writes.
 const SnugFileName = projects.SnugFile
 
 func (p *Project) writeModel(b *bytes.Buffer) {
@@ -63,7 +63,7 @@ func (p *Project) writeModel(b *bytes.Buffer) {
 	b.WriteString("# model:\n#   name: gpt2\n")
 }
 
-// writeFiles names the files, main file first.
+// writeFiles lists the files, main file first.
 func (p *Project) writeFiles(b *bytes.Buffer) {
 	var names []string
 	if p.Primary != nil {
@@ -80,9 +80,8 @@ func (p *Project) writeFiles(b *bytes.Buffer) {
 	}
 }
 
-// writeBindings lists each setting and where it is. Those that were found
-// by their names alone are bound, so that the user can correct a wrong guess;
-// those of a known system are only shown.
+// writeBindings lists each setting and where it is. Settings found by name alone are bound, so that the user
+// can correct a wrong guess; settings of a known system are only shown in comments.
 func (p *Project) writeBindings(b *bytes.Buffer) {
 	var lines []bindingLine
 	bindable := false
@@ -103,7 +102,7 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	writeComments(b, lines)
 }
 
-// bindingLines returns a setting's lines, each a binding and its value; binds reports whether they are
+// bindingLines returns a setting's lines, one per binding with its value; binds reports whether they are
 // written as bindings or only as comments.
 func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool) {
 	of := p.BindingsOf(setting)
@@ -132,7 +131,7 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 	return lines, binds
 }
 
-// readsAlone reports whether a binding in snug.yaml would read the same value, and write others in the same words.
+// readsAlone reports whether a binding in snug.yaml would read and write the value in the same way.
 func readsAlone(x projects.Bound) bool {
 	if a := x.Source.System; !a.ByName && !a.OwnProgram || x.Key.OverGPUs && x.Setting != "effective" {
 		return false
@@ -148,7 +147,7 @@ func readsAlone(x projects.Bound) bool {
 	return err == nil && reflect.DeepEqual(v, x.Value)
 }
 
-// writeUnsaid shows the settings that no file has.
+// writeUnsaid lists the settings that no file sets.
 func (p *Project) writeUnsaid(b *bytes.Buffer) {
 	b.WriteString("\n# Values that no file sets.\n# set:\n")
 	for _, s := range []struct{ name, example string }{

@@ -10,8 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// With returns the project as it will be read after settings are written. One key can mean more than the
-// setting it is written for; reading the result shows it.
+// With returns the project as it will be read after settings are written. A key can affect more settings than
+// the one it is written for, so the result is read again.
 func (p *Project) With(want setup.Values) (*Project, error) {
 	plan, err := p.Change(want)
 	if err != nil {
@@ -44,16 +44,16 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 	return q, nil
 }
 
-// edited reads files, some of which have new content.
+// edited overlays new content on some files.
 type edited struct {
 	projects.Files
 	content map[string][]byte
 }
 
-// Inside reports whether a file is inside the project, as without the new content.
+// Inside reports whether a file is inside the project. New content does not matter.
 func (f edited) Inside(name string) bool { return projects.Inside(f.Files, name) }
 
-// ReadFile returns the new content of a file, or else the content on disk.
+// ReadFile returns the new content of a file, or its content on disk.
 func (f edited) ReadFile(name string) ([]byte, error) {
 	if data, ok := f.content[path.Clean(name)]; ok {
 		return data, nil

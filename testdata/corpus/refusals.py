@@ -99,7 +99,7 @@ def _in_files(root, got, facts, word):
 
 
 def _wrong_type(root, got, facts, text):
-    if re.search(r"is a (yes or no|text|number|list|object), but", text):
+    if re.search(r"is a (boolean|string|number|list|object), but", text):
         return "unhelpful", [("a value of the wrong kind: " + shape(re.sub(r"^.*?:\d+: ", "", text))[:90], text[:200])]
     if "this could be" in text:
         return "unhelpful", [("several values, none chosen", text[:220])]

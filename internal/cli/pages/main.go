@@ -16,8 +16,8 @@ import (
 
 func main() {
 	into := flag.String("o", "", "`folder` to write to")
-	version := flag.String("version", "", "of snug")
-	date := flag.String("date", "", "of the release, as in 2026-11-17")
+	version := flag.String("version", "", "version of snug")
+	date := flag.String("date", "", "date of the release, such as 2026-11-17")
 	flag.Parse()
 	if err := write(*into, *version, *date); err != nil {
 		fmt.Fprintln(os.Stderr, "pages:", err)

@@ -4,13 +4,13 @@ package change
 
 import "slices"
 
-// The lines that two texts share are found as in patience diff: the common beginning and end,
-// between them the lines that each text has once, and between those the same again. That keeps a
-// diff from matching blank lines and brackets across keys that have nothing to do with each other,
-// and takes n log n time at each of a few depths, whatever the texts are. Lines that have no such
-// neighbour count as changed, so a diff may be longer than necessary; it is never wrong.
+// The lines that two texts share are found as in patience diff: the common beginning and end, between them
+// the lines that occur once in each text, and between those the same again. This keeps a diff from matching
+// blank lines and brackets across unrelated keys, and takes n log n time at each of a few depths for any
+// texts. Lines that are not matched in this way count as changed, so a diff may be longer than necessary; it
+// is never wrong.
 
-// run is n lines that both texts have.
+// run is a run of n lines that both texts have.
 type run struct{ old, new, n int }
 
 // deepest limits how often the lines between unique lines are compared again. Each level reads every line
@@ -96,9 +96,9 @@ func (a *aligner) once(old, oldEnd, new, newEnd int) []run {
 	return out
 }
 
-// rising returns the longest part of a list in which the lines of the new text are also in rising order.
+// rising returns the longest subsequence in which the lines of the new text are also in increasing order.
 func rising(list []run) []run {
-	var ends []int // the smallest last element of the rising parts of each length
+	var ends []int // the smallest last element of the increasing subsequences of each length
 	before := make([]int, len(list))
 	for i, r := range list {
 		k, _ := slices.BinarySearchFunc(ends, r.new, func(e, new int) int { return list[e].new - new })

@@ -44,8 +44,8 @@ func (s *Store) Apply(c *Change, note string) (*Entry, error) {
 	return entry, s.commit(entry, files)
 }
 
-// errInterrupted means that an earlier change has to be finished or reverted first.
-var errInterrupted = errors.New("an earlier change was interrupted; snug revert restores its files")
+// errInterrupted means that an earlier change must be finished or reverted first.
+var errInterrupted = errors.New("an earlier change was interrupted; run snug revert to restore its files")
 
 // unchanged checks that nothing was written since the change was planned.
 func (s *Store) unchanged(files []File) error {
@@ -55,7 +55,7 @@ func (s *Store) unchanged(files []File) error {
 			return err
 		}
 		if f.Before != nil && now == nil {
-			return fmt.Errorf("%s: the file was removed after it was read", f.Path)
+			return fmt.Errorf("%s: the file was removed since it was read", f.Path)
 		}
 		if (f.Before == nil) != (now == nil) || !bytes.Equal(f.Before, now) {
 			return fmt.Errorf("%s: the file was changed since it was read; run again", f.Path)
@@ -64,7 +64,7 @@ func (s *Store) unchanged(files []File) error {
 	return nil
 }
 
-// content returns the content of a file, or nil if there is none. A link is refused: it was put there
+// content returns the content of a file, or nil if there is none. A link is refused, because it was created
 // later.
 func (s *Store) content(name string) ([]byte, error) {
 	info, err := s.folder.Lstat(name)
@@ -87,8 +87,7 @@ func (s *Store) content(name string) ([]byte, error) {
 	return data, nil
 }
 
-// withBackups adds the .backup files. They come first, so that each file's copy
-// is there before the file changes.
+// withBackups adds the .backup files. They come first, so that each copy exists before its file changes.
 func (s *Store) withBackups(files []File, made []*Entry) ([]File, error) {
 	var backups []File
 	for _, f := range files {
@@ -104,8 +103,8 @@ func (s *Store) withBackups(files []File, made []*Entry) ([]File, error) {
 	return append(backups, files...), nil
 }
 
-// backup returns the .backup file of a file. An existing one is replaced only if a change of ours wrote it;
-// otherwise the next free name is used.
+// backup returns the .backup file of a file. An existing one is replaced only if snug wrote it; otherwise the
+// next free name is used.
 func (s *Store) backup(f File, made []*Entry) (File, error) {
 	for n := 1; n < 1000; n++ {
 		name := f.Path + ".backup"
@@ -126,7 +125,7 @@ func (s *Store) backup(f File, made []*Entry) (File, error) {
 	return File{}, fmt.Errorf("%s has too many .backup files; remove some", f.Path)
 }
 
-// wroteBackup reports whether one of our changes wrote the backup and it has not changed since.
+// wroteBackup reports whether one of snug's changes wrote the backup and it has not changed since.
 func wroteBackup(made []*Entry, name, sum string) bool {
 	for _, e := range made {
 		for _, f := range e.Files {
@@ -138,7 +137,7 @@ func wroteBackup(made []*Entry, name, sum string) bool {
 	return false
 }
 
-// entry returns the journal's entry of a change.
+// entry returns the journal entry for a change.
 func (s *Store) entry(id int, files []File, note string) (*Entry, error) {
 	e := &Entry{Version: journalVersion, ID: id, Time: s.now().UTC(), Note: note}
 	for _, f := range files {
@@ -158,7 +157,7 @@ func (f *File) permissions() fs.FileMode {
 	return f.info.Mode().Perm()
 }
 
-// commit writes the files. If something goes wrong, what was written is restored and the error says so.
+// commit writes the files. If a write fails, it restores the old files and the error reports that.
 func (s *Store) commit(entry *Entry, files []File) error {
 	if err := s.writeJSON(entryName(entry.ID, begun), entry); err != nil {
 		_ = s.drop(entryName(entry.ID, begun))
@@ -177,7 +176,7 @@ func (s *Store) commit(entry *Entry, files []File) error {
 		}
 		return fmt.Errorf("writing %s: %w; nothing was changed", s.at(to), explain(err))
 	}
-	// The change is made. Only the mark remains to be synced.
+	// The change is complete. Only its mark remains to be synced.
 	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// accessList is what setfacl -m u:1000:rw,m::rw leaves in a file of mode 0640:
-// version 2, then owner, user 1000, group, mask and others, each with its tag,
-// its rights and its number.
+// accessList is the attribute after setfacl -m u:1000:rw,m::rw on a file of mode 0640: version 2, then owner,
+// user 1000, group, mask and others, each with its tag, permissions and ID.
 var accessList = []byte{
 	2, 0, 0, 0,
 	0x01, 0, 6, 0, 0xff, 0xff, 0xff, 0xff,

@@ -35,8 +35,8 @@ func copyAttributes(to, from *os.File) error {
 	return nil
 }
 
-// givenBySystem reports whether the system sets the attribute on new files itself. If it cannot be
-// copied, nothing of the user's is lost.
+// givenBySystem reports whether the system sets the attribute on new files itself, so that failing to copy it
+// loses nothing.
 func givenBySystem(name string) bool {
 	return strings.HasPrefix(name, "security.") || strings.HasPrefix(name, "trusted.") || strings.HasPrefix(name, "com.apple.")
 }

@@ -18,7 +18,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// project is a folder with a config and two stages, as the guides have it.
+// project is a folder with a config and two stages, as in the guides.
 var project = map[string]string{
 	"conf/config.yaml":   "data_loader:\n  batch_size: 45  # per GPU\ntraining:\n  trainer:\n    accumulate_grad_batches: 5\n",
 	"conf/01_stage.yaml": "n_negatives: 24\r\n",
@@ -47,7 +47,7 @@ func write(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-// tree returns every file of a folder, except .snug.
+// tree returns every file in a folder, except .snug.
 func tree(t *testing.T, root string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -194,7 +194,7 @@ func TestSeveralBack(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	if _, err := s.Revert(5, false); err == nil {
-		t.Error("five of four changes were taken back")
+		t.Error("five of four changes were reverted")
 	}
 	if _, err := s.Revert(1, false); err != nil {
 		t.Fatal(err)
@@ -225,8 +225,8 @@ func TestEditedByHand(t *testing.T) {
 	same(t, project, tree(t, root))
 }
 
-// TestRemovedByHand checks that a missing file is reported as such, and that one that was restored by hand
-// is no obstacle.
+// TestRemovedByHand checks that a missing file is reported as such, and that a file restored by hand is
+// accepted.
 func TestRemovedByHand(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)
@@ -362,8 +362,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce has many stores change and revert in one folder at once: each call succeeds or reports
-// that another is at work, and in the end everything can be reverted.
+// TestManyAtOnce changes and reverts one folder from many stores at once. Each call must succeed or report
+// that another is running, and in the end everything can be reverted.
 func TestManyAtOnce(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, project)

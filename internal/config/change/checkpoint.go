@@ -19,15 +19,15 @@ import (
 // change. (It is not gradient checkpointing, which is a setting.)
 type Checkpoint struct {
 	Path     string // relative to the project's folder
-	Step     int    // optimizer steps so far, 0 if unknown
-	MaxSteps int    // of the whole run, 0 if unknown
-	Batch    int    // samples per GPU that the run had, 0 if unknown
+	Step     int    // optimizer steps so far; 0 if unknown
+	MaxSteps int    // of the whole run; 0 if unknown
+	Batch    int    // samples per GPU in that run; 0 if unknown
 	Trainer  bool   // written by transformers' Trainer
 
 	made time.Time
 }
 
-// Limits of the search for checkpoints: the depth of folders, and the entries read.
+// Limits of the search for checkpoints: the depth of folders and the number of entries read.
 const (
 	checkpointDepth   = 5
 	checkpointEntries = 20000
@@ -77,7 +77,7 @@ func descend(name string) bool {
 	return !strings.HasPrefix(base, ".") && !slices.Contains(checkpointSkips, base) && strings.Count(name, "/") < checkpointDepth
 }
 
-// checkpoint returns the checkpoint that an entry of a folder is; nil if it is not one.
+// checkpoint returns a folder's entry as a checkpoint; nil if it is not one.
 func checkpoint(name string, e fs.DirEntry, beside []fs.DirEntry) *Checkpoint {
 	c := &Checkpoint{Path: name}
 	switch m := checkpointFolder.Find(e.Name()); {
@@ -105,7 +105,7 @@ func hasWeights(entries []fs.DirEntry) bool {
 	})
 }
 
-// trainerState adds to c what transformers' Trainer saved in trainer_state.json.
+// trainerState adds the values that transformers' Trainer saved in trainer_state.json to c.
 func (s *Store) trainerState(c *Checkpoint) {
 	data, err := s.folder.ReadFile(path.Join(c.Path, "trainer_state.json"))
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Store) trainerState(c *Checkpoint) {
 	c.Step, c.MaxSteps, c.Batch = max(c.Step, state.GlobalStep), max(state.MaxSteps, 0), max(state.TrainBatchSize, 0)
 }
 
-// Batches says how a run's samples are divided.
+// Batches is how a run's samples are divided.
 type Batches struct {
 	Batch        int // samples per GPU and forward pass
 	Accumulation int // forward passes per optimizer step
@@ -132,7 +132,7 @@ type Batches struct {
 // Effective returns the samples per GPU of one optimizer step.
 func (b Batches) Effective() int { return b.Batch * b.Accumulation }
 
-// Warnings returns what a change of the batch does to a resumed run.
+// Warnings returns warnings about the effects of a new batch on a resumed run.
 func (c *Checkpoint) Warnings(before, after Batches) []string {
 	if before == after || before.Effective() == 0 || after.Effective() == 0 {
 		return nil
@@ -150,11 +150,11 @@ func (c *Checkpoint) Warnings(before, after Batches) []string {
 	if before.Effective() == after.Effective() {
 		warnings = append(warnings, fmt.Sprintf("%s: the effective batch stays %d samples per GPU, so a run resumed from it keeps its steps and its schedule", at, before.Effective()))
 	} else {
-		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it continues with %d instead of %d samples per GPU and step: its step count no longer tells how much data it has seen, while warmup, decay, max_steps and save_steps still count steps, and a length in epochs becomes a different number of steps", at, after.Effective(), before.Effective()))
+		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it continues with %d instead of %d samples per GPU and step: its step count no longer shows how much data it has seen, warmup, decay, max_steps and save_steps still count steps, and a length in epochs becomes a different number of steps", at, after.Effective(), before.Effective()))
 	}
 	// transformers pull requests 27568 (November 2023) and 43770 (February 2026).
 	if c.Trainer && c.Batch > 0 && c.Batch != after.Batch {
-		warnings = append(warnings, fmt.Sprintf("%s/trainer_state.json says train_batch_size %d: transformers from 4.36 until a fix in February 2026 resumes with that instead of the config's %d", c.Path, c.Batch, after.Batch))
+		warnings = append(warnings, fmt.Sprintf("%s/trainer_state.json contains train_batch_size %d; transformers from 4.36 until a fix in February 2026 resumes with that instead of the config's %d", c.Path, c.Batch, after.Batch))
 	}
 	return warnings
 }

@@ -19,15 +19,15 @@ import (
 	"snug/internal/crash"
 )
 
-// faulty is a folder that stops at a step: every call that writes is one.
+// faulty is a folder that stops at a given step. Every call that writes is a step.
 type faulty struct {
 	quick
 	step int      // calls so far
-	at   int      // the step to stop at, from 1
+	at   int      // the number of the step to stop at, from 1
 	when string   // or its name
-	fail error    // what that step returns
-	then func()   // what else happens there
-	dead bool     // later steps fail as well: the process is gone
+	fail error    // the error that this step returns
+	then func()   // called at this step
+	dead bool     // later steps fail too, as if the process had died
 	done []string // names of the steps, for messages
 }
 
@@ -38,7 +38,7 @@ func (f *faulty) on(root string) (Folder, error) {
 	return f, err
 }
 
-// now counts a step and says what it does.
+// now counts a step and returns what it does.
 func (f *faulty) now(name string) error {
 	f.step++
 	f.done = append(f.done, name)
@@ -104,7 +104,7 @@ func (f *faulty) Lock(name, holder string) (func(), error) {
 	return func() { _ = f.now("release"); release() }, err
 }
 
-// faultyOutput writes half of what it is given at the step where it stops.
+// faultyOutput writes only half of the data at the step where it stops.
 type faultyOutput struct {
 	Output
 	f *faulty
@@ -185,7 +185,7 @@ func prepared(t *testing.T, prepare func(t *testing.T, root string)) string {
 	return root
 }
 
-// stepsOf returns how many steps an operation has when nothing stops it.
+// stepsOf returns how many steps an operation takes if nothing stops it.
 func stepsOf(t *testing.T, prepare func(t *testing.T, root string), run func(s *Store) error) int {
 	t.Helper()
 	f := &faulty{}
@@ -228,11 +228,11 @@ func TestStoppedWhileApplying(t *testing.T) {
 	}
 }
 
-// checkCrashed checks that a folder where the process died while applying is complete, and that it can be
-// applied and reverted.
+// checkCrashed checks that after the process died while applying, the folder is consistent, and that changes
+// can be applied and reverted.
 func checkCrashed(t *testing.T, root string) {
 	t.Helper()
-	// The journal says whether the change was made, and the files agree.
+	// The journal shows whether the change was made, and the files agree.
 	s := open(t, root, Options{Folder: quickly, Now: clock})
 	made, err := s.List()
 	if err != nil {
@@ -248,7 +248,7 @@ func checkCrashed(t *testing.T, root string) {
 	case !stopped:
 		same(t, project, withoutBackups(tree(t, root)))
 	}
-	// Applying or reverting again succeeds: in this folder and in a moved one.
+	// Applying or reverting again succeeds, in this folder and after moving it.
 	moved := filepath.Join(t.TempDir(), "moved")
 	if err := os.Rename(root, moved); err != nil {
 		t.Fatal(err)
@@ -269,8 +269,7 @@ func checkCrashed(t *testing.T, root string) {
 	}
 }
 
-// checkFailed checks that a failed call returns an error in one line, and leaves the old files and nothing
-// else.
+// checkFailed checks that a failed call returns a one-line error, and leaves the old files and nothing else.
 func checkFailed(t *testing.T, root string, err, fail error) {
 	t.Helper()
 	got := tree(t, root)
@@ -336,8 +335,8 @@ func TestStoppedWhileReverting(t *testing.T) {
 	}
 }
 
-// TestStoppedWhileRecovering stops a second time during recovery: from a change half-way through its
-// renames, and from a revert half done.
+// TestStoppedWhileRecovering stops a second time during recovery, from a change in the middle of its renames
+// and from an unfinished revert.
 func TestStoppedWhileRecovering(t *testing.T) {
 	run := func(s *Store) error { _, err := s.Recover(false); return err }
 	for _, first := range []struct {
@@ -379,8 +378,8 @@ func stopAt(t *testing.T, root string, run func(s *Store) error, name string) {
 	}
 }
 
-// killed are the operations that a real process is killed in, step by step, and
-// what the folder may look like afterwards.
+// killed are the operations during which a real process is killed, step by step, and the allowed states of
+// the folder afterwards.
 var killed = map[string]struct {
 	prepare func(t *testing.T, root string)
 	run     func(s *Store) error
@@ -389,8 +388,7 @@ var killed = map[string]struct {
 	"revert": {twoChanges, func(s *Store) error { _, err := s.Revert(2, false); return err }},
 }
 
-// TestKilled kills a real process at each step. Locks are the system's here,
-// and nothing is tidied up on the way out.
+// TestKilled kills a real process at each step. It uses the system's locks, and the process cannot clean up.
 func TestKilled(t *testing.T) {
 	if step := os.Getenv("SNUG_KILL_AT"); step != "" {
 		at, _ := strconv.Atoi(step)
@@ -418,7 +416,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// afterKill checks that everything can be reverted and made again after a kill.
+// afterKill checks that everything can be reverted and applied again after a kill.
 func afterKill(t *testing.T, root string) {
 	t.Helper()
 	s := open(t, root, Options{Folder: quickly})

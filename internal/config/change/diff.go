@@ -7,14 +7,14 @@ import (
 	"math"
 )
 
-// Diff returns the change as a unified diff, which patch -p1 and git apply read.
+// Diff returns the change as a unified diff for patch -p1 or git apply.
 func (c *Change) Diff() []byte {
 	out, _ := c.Shown(math.MaxInt)
 	return out
 }
 
-// Shown returns the diff for a person to read. Lines of more than width bytes are cut to the part around
-// the change; cut is the number of such lines.
+// Shown returns the diff for display. Lines longer than width bytes are cut to the part around the change;
+// cut is the number of those lines.
 func (c *Change) Shown(width int) (diff []byte, cut int) {
 	var out bytes.Buffer
 	for _, f := range c.Files {

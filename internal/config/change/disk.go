@@ -24,8 +24,8 @@ type Disk struct {
 	inode uint64
 }
 
-// largestFile bounds what is read into memory: a config is a few kilobytes, an
-// entry of the journal holds the configs of one change.
+// largestFile limits what is read into memory. A config is a few kilobytes, and a journal entry contains the
+// configs of one change.
 const largestFile = 32 << 20
 
 // OpenDisk opens a folder.
@@ -49,7 +49,7 @@ func OpenDisk(path string) (*Disk, error) {
 	return &Disk{root, path, inode(info)}, nil
 }
 
-// Close gives the folder back to the system.
+// Close closes the folder.
 func (d *Disk) Close() error { return d.root.Close() }
 
 // Path returns the path of the folder, with links resolved.
@@ -85,8 +85,7 @@ func (d *Disk) ReadFile(name string) ([]byte, error) {
 	return files.ReadOpen(f, largestFile)
 }
 
-// outside turns an os.Root's refusal to leave the folder into ErrOutside, and returns other errors as they
-// are.
+// outside converts os.Root's refusal to leave the folder to ErrOutside, and returns other errors unchanged.
 func outside(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && path.Err.Error() == "path escapes from parent" {
@@ -95,7 +94,7 @@ func outside(err error) error {
 	return err
 }
 
-// maxListed limits the entries of a folder that are listed: for ten million files the list alone takes
+// maxListed limits how many entries of a folder are listed: for ten million files the list alone takes
 // gigabytes.
 const maxListed = 200_000
 
@@ -111,7 +110,7 @@ func (d *Disk) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	if len(entries) > maxListed {
-		return nil, fmt.Errorf("it holds more than %d files", maxListed)
+		return nil, fmt.Errorf("it contains more than %d files", maxListed)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, nil
@@ -120,10 +119,10 @@ func (d *Disk) ReadDir(name string) ([]fs.DirEntry, error) {
 // Lstat describes a file or a link.
 func (d *Disk) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
-// Mkdir makes a folder.
+// Mkdir creates a folder.
 func (d *Disk) Mkdir(name string) error { return d.root.Mkdir(name, 0o755) }
 
-// Create makes a file that does not exist yet.
+// Create creates a file that must not exist yet.
 func (d *Disk) Create(name string) (Output, error) {
 	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -137,7 +136,7 @@ type diskOutput struct {
 	disk *Disk
 }
 
-// Like copies owner, access list and attributes.
+// Like copies the owner, access list and attributes.
 func (o diskOutput) Like(name string) error {
 	like, err := o.disk.root.OpenFile(name, os.O_RDONLY|dontWait, 0)
 	if err != nil {
@@ -167,8 +166,8 @@ func (d *Disk) SyncDir(name string) error {
 	return nil
 }
 
-// Lock takes the system's lock on a file. The file is removed before the lock is released, so a process
-// that waited for it may hold a deleted file; then it tries again.
+// Lock takes the system's lock on a file. The file is removed before the lock is released, so a process that
+// waited may have locked a deleted file; it then tries again.
 func (d *Disk) Lock(name, holder string) (release func(), err error) {
 	for range 100 {
 		f, err := d.lockFile(name)

@@ -13,10 +13,10 @@ const dontWait = 0
 
 func inode(fs.FileInfo) uint64 { return 0 }
 
-// copyAttributes does nothing where files have no owner in this sense.
+// copyAttributes does nothing because files have no Unix owner here.
 func copyAttributes(*os.File, *os.File) error { return nil }
 
 func otherNames(fs.FileInfo) int { return 0 }
 
-// unsupportedSync returns true: a folder cannot be synced here.
+// unsupportedSync returns true because folders cannot be synced here.
 func unsupportedSync(error) bool { return true }

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// dontWait prevents blocking on a pipe in place of a file.
+// dontWait prevents blocking if the file is a pipe.
 const dontWait = syscall.O_NONBLOCK
 
-// inode returns a file's number on its file system.
+// inode returns a file's inode number.
 func inode(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Ino)
@@ -48,7 +48,7 @@ func otherNames(info fs.FileInfo) int {
 	return 0
 }
 
-// unsupportedSync reports whether a file system has no sync for folders.
+// unsupportedSync reports whether an error means that the file system cannot sync folders.
 func unsupportedSync(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }

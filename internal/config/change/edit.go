@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package change applies edits to several files as one change: all of them or
-// none, and it can be reverted. Package edits decides what to change.
+// Package change applies edits to several files as one change: all or nothing, and it can be reverted.
+// Package edits works out what to change.
 //
 // Files are written in this order, so that a crash at any moment leaves either
 // the old files or the new ones:
@@ -23,7 +23,7 @@ import "snug/internal/config/doc"
 type Edit struct {
 	// File is the file's path, relative to the project's folder.
 	File string
-	// Path is the value's place in the file.
+	// Path is the value's path in the file.
 	Path doc.Path
 	// Value is the new value: a bool, an int, a float64, a string or nil.
 	Value any
@@ -34,11 +34,11 @@ type Edit struct {
 	Beside doc.Path
 	// Valued means that a flag without a value may get one.
 	Valued bool
-	// Shared allows a value to change that other places use too.
+	// Shared allows changing a value that other places use too.
 	Shared bool
 }
 
-// On returns a document with the edit made.
+// On returns the document after the edit.
 func (e Edit) On(d *doc.Document) (*doc.Document, error) {
 	switch {
 	case e.Beside != nil && !d.Has(e.Path):
@@ -56,5 +56,5 @@ func (e Edit) On(d *doc.Document) (*doc.Document, error) {
 // Create is a new file to write, such as a copy of a preset that other projects share.
 type Create struct {
 	File    string // relative to the folder
-	Content []byte // all of it
+	Content []byte // the whole file
 }

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// Folder is a project's folder as a change sees it. Names are relative to it, with slashes. A name that
-// leads out of it, even through links, fails with ErrOutside. Tests use a Folder that fails at a chosen
-// call.
+// Folder is the access to a project's folder that a change needs. Names are relative to it, with slashes. A
+// name that leads out of it, even through links, fails with ErrOutside. Tests use a Folder that fails at a
+// chosen call.
 type Folder interface {
 	// Path returns the path of the folder on this machine, with links resolved.
 	Path() string
@@ -27,9 +27,9 @@ type Folder interface {
 	// Lstat describes a file without following links.
 	Lstat(name string) (fs.FileInfo, error)
 
-	// Mkdir makes a folder.
+	// Mkdir creates a folder.
 	Mkdir(name string) error
-	// Create makes a file that must not exist yet, private to its owner.
+	// Create creates a file that must not exist yet, private to its owner.
 	Create(name string) (Output, error)
 	// Rename moves a file over another in one step.
 	Rename(from, to string) error
@@ -37,29 +37,28 @@ type Folder interface {
 	Remove(name string) error
 	// SyncDir makes the renames in a folder survive a crash.
 	SyncDir(name string) error
-	// Lock holds a file until release, which removes it. If another process holds it, Lock fails with an
-	// error that names the process.
+	// Lock locks a file until release is called, which removes it. If another process has the lock, Lock
+	// returns an error that names the process.
 	Lock(name, holder string) (release func(), err error)
 }
 
 // Output is a file being written.
 type Output interface {
 	io.Writer
-	// Like gives the file the owner, the access list and the attributes of
-	// another file of the folder.
+	// Like gives the file the owner, access list and attributes of another file in the folder.
 	Like(name string) error
 	// Chmod sets the permissions of the file.
 	Chmod(mode fs.FileMode) error
 	// Sync writes the file to disk.
 	Sync() error
-	// Close ends writing.
+	// Close closes the file.
 	Close() error
 }
 
 // ErrOutside means that a file is not inside the project's folder.
 var ErrOutside = errors.New("outside the project's folder")
 
-// plainError returns the error without its operation and path, which messages name themselves.
+// plainError returns the error without its operation and path, which the messages already contain.
 func plainError(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

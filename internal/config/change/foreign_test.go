@@ -27,7 +27,7 @@ func neighbour(t *testing.T) (root, secret string) {
 	return root, secret
 }
 
-// forged returns a journal's entry that would overwrite files if it were obeyed.
+// forged returns a journal entry that would overwrite files if it were trusted.
 func forged(state string, paths ...string) map[string]string {
 	e := Entry{Version: journalVersion, ID: 1, Note: "batch=8"}
 	for _, p := range paths {
@@ -51,8 +51,8 @@ func everything(t *testing.T, root string, o Options) {
 	_ = s.LastCheckpoint()
 }
 
-// TestForgedJournal puts an attacker's journals into a folder: nothing outside it changes, and nothing
-// inside because of the journal.
+// TestForgedJournal puts an attacker's journals into a folder and checks that they change nothing, inside or
+// outside it.
 func TestForgedJournal(t *testing.T) {
 	for _, p := range []string{
 		"SECRET", "../secret.txt", "conf/../../secret.txt", "./../secret.txt", "conf/../ds.json", "..", ".", "", "/", ".git/hooks/pre-commit", ".snug/lock", "link/secret.txt", "secretlink",
@@ -74,7 +74,7 @@ func TestForgedJournal(t *testing.T) {
 	}
 }
 
-// TestSealedPaths seals such entries as if we had written them: the checks of paths alone have to stop
+// TestSealedPaths seals forged entries as if snug had written them, so that only the path checks can stop
 // them.
 func TestSealedPaths(t *testing.T) {
 	for _, p := range []string{"SECRET", "../secret.txt", "link/secret.txt", "secretlink", ".git/hooks/pre-commit", ".snug/.gitignore"} {
@@ -95,7 +95,7 @@ func TestSealedPaths(t *testing.T) {
 				text, _ := json.Marshal(e)
 				write(t, root, map[string]string{entryName(1, state): string(text)})
 				if l, err := s.list(); err == nil && len(l.own[state]) == 0 {
-					t.Fatal("the entry was not taken for our own: the test tests nothing")
+					t.Fatal("the entry was not accepted as our own, so the test checks nothing")
 				}
 				everything(t, root, Options{})
 				wantFile(t, secret, "mine")
@@ -109,7 +109,7 @@ func TestSealedPaths(t *testing.T) {
 func wantFile(t *testing.T, name, want string) {
 	t.Helper()
 	if got, err := os.ReadFile(name); err != nil || string(got) != want {
-		t.Errorf("%s holds %q (%v), want %q", name, got, err, want)
+		t.Errorf("%s contains %q (%v), want %q", name, got, err, want)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestOutside checks that edits outside the folder are refused, with what to do.
+// TestOutside checks that edits outside the folder are refused, with advice.
 func TestOutside(t *testing.T) {
 	root, secret := neighbour(t)
 	outside := filepath.Join(filepath.Dir(root), "x.yaml")
@@ -167,7 +167,7 @@ func TestOutside(t *testing.T) {
 func TestWhoseJournal(t *testing.T) {
 	here := Options{Folder: quickly, Machine: "this machine", Host: "here"}
 	for name, c := range map[string]struct {
-		take func(t *testing.T, root string) string // where the folder is then
+		take func(t *testing.T, root string) string // returns the folder's new path
 		with Options
 		own  bool
 	}{
@@ -200,11 +200,11 @@ func TestWhoseJournal(t *testing.T) {
 				same(t, project, withoutGit(tree(t, at)))
 				return
 			}
-			if !errors.Is(err, errNoChange) || !strings.Contains(err.Error(), "does not belong to this folder (it was made in "+root+" on here)") {
+			if !errors.Is(err, errNoChange) || !strings.Contains(err.Error(), "does not belong to this folder (it was written in "+root+" on here)") {
 				t.Errorf("error is %v", err)
 			}
 			same(t, before, tree(t, at))
-			// It does not stand in the way either.
+			// A foreign journal does not prevent changes either.
 			if err := apply(s, []Edit{{File: "ds.json", Path: edits[3].Path, Value: 7}}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -280,8 +280,8 @@ func clone(t *testing.T, root string) string {
 	return to
 }
 
-// TestNothingStays checks that nothing of snug is left after everything was reverted, and that files of
-// others in .snug stay.
+// TestNothingStays checks that snug leaves no files after everything is reverted, and keeps other files in
+// .snug.
 func TestNothingStays(t *testing.T) {
 	root, _ := neighbour(t)
 	s := open(t, root, Options{Folder: quickly})
@@ -306,9 +306,8 @@ func TestNothingStays(t *testing.T) {
 	wantFile(t, filepath.Join(root, ".snug/notes"), "mine")
 }
 
-// FuzzJournal replaces an entry by any bytes, as they are and sealed as if we had written them. Nothing
-// outside the folder may change, and nothing may take long or much memory: the limits are those of the
-// journal itself.
+// FuzzJournal replaces an entry with arbitrary bytes, both as they are and sealed as if snug had written
+// them. Nothing outside the folder may change, and the journal's own limits must bound time and memory.
 func FuzzJournal(f *testing.F) {
 	for _, state := range []string{begun, done} {
 		f.Add([]byte(forged(state, "../secret.txt")[entryName(1, state)]), state == begun)
@@ -336,7 +335,7 @@ func FuzzJournal(f *testing.F) {
 		wantFile(t, secret, "mine")
 		names, err := os.ReadDir(filepath.Dir(root))
 		if err != nil || len(names) != 2 {
-			t.Errorf("beside the project there are now %v (%v)", names, err)
+			t.Errorf("next to the project there are now %v (%v)", names, err)
 		}
 	})
 }

@@ -18,10 +18,10 @@ import (
 	"snug/internal/files"
 )
 
-// The journal, version 2. Entries are made in apply.go, and used in revert.go and recover.go; they stay until they
-// are reverted. Goals: everything needed to restore the files exactly, in one file per change, readable by a person;
-// useless to an attacker who puts one into a repository for others to clone. Non-goals: being small; being shared
-// between machines.
+// The journal, version 2. apply.go writes entries, and revert.go and recover.go use them; they stay until they are
+// reverted. Goals: everything needed to restore the files exactly, in one human-readable file per change; useless to
+// an attacker who puts one into a repository for others to clone. Non-goals: being small; being shared between
+// machines.
 //
 //	.snug/journal/
 //	  000001.done     a change that was made
@@ -42,14 +42,12 @@ import (
 //	         after   SHA-256 of the new content
 //	         backup  true for .backup files, whose loss does no harm
 //
-// Nothing in an entry is obeyed before it is checked: the seal shows that this
-// machine wrote it for this folder, each path has to stay inside the folder, and
-// a file that is neither the old nor the new one is left alone. Whether files
-// edited since are overwritten is never read from disk: only the person at the
-// command line can say so.
+// An entry is checked before it is used: the seal shows that this machine wrote it for this folder, each path
+// must stay inside the folder, and a file that is neither the old nor the new one is left alone. Whether to
+// overwrite files edited since is never read from disk, only from the command line.
 const journalVersion = 2
 
-// Limits for a journal that may have been made by someone else.
+// Limits for a journal that someone else may have written.
 const (
 	maxEntries     = 10_000
 	largestJournal = 256 << 20
@@ -119,7 +117,7 @@ func entryName(id int, state string) string {
 // listing is the contents of the journal's folder, read once.
 type listing struct {
 	own     map[string][]*Entry // by state, oldest first
-	foreign []*Entry            // of other folders and machines
+	foreign []*Entry            // from other folders and machines
 	last    int                 // the highest number in use
 }
 
@@ -137,7 +135,7 @@ func (s *Store) list() (listing, error) {
 		return l, fmt.Errorf("reading %s: %w", s.at(journalFolder), explain(err))
 	}
 	if len(names) > maxEntries {
-		return l, fmt.Errorf("%s holds more than %d files; remove what snug did not write", s.at(journalFolder), maxEntries)
+		return l, fmt.Errorf("%s contains more than %d files; remove those that snug did not write", s.at(journalFolder), maxEntries)
 	}
 	size := 0
 	for _, f := range names {
@@ -150,7 +148,7 @@ func (s *Store) list() (listing, error) {
 			return l, err
 		}
 		if size += n; size > largestJournal {
-			return l, fmt.Errorf("%s is larger than %d MiB; remove what snug did not write", s.at(journalFolder), largestJournal>>20)
+			return l, fmt.Errorf("%s is larger than %d MiB; remove the files that snug did not write", s.at(journalFolder), largestJournal>>20)
 		}
 		if err := l.add(s, e, f.Name(), state); err != nil {
 			return l, err
@@ -162,8 +160,8 @@ func (s *Store) list() (listing, error) {
 	return l, nil
 }
 
-// add adds an entry to our own ones or to the foreign ones. The last number is taken from the file's name,
-// since that file would be overwritten.
+// add adds an entry to our own or to the foreign ones. The last number comes from the file's name, since that
+// file would be overwritten.
 func (l *listing) add(s *Store, e *Entry, name, state string) error {
 	n, _ := strconv.Atoi(strings.TrimSuffix(name, state))
 	l.last = max(l.last, n, 1)
@@ -233,21 +231,21 @@ func (s *Store) Foreign() (string, error) {
 	return s.foreignText(l.foreign), nil
 }
 
-// foreignText names a journal that came from elsewhere, or that was altered. The seal of an altered file
-// looks like another user's.
+// foreignText describes a journal that came from elsewhere or was altered. The seal of an altered file looks
+// like another user's.
 func (s *Store) foreignText(entries []*Entry) string {
 	journal, e := s.at(journalFolder), entries[0]
 	of := "it came with a clone, a copy or an archive"
 	switch {
 	case e.Host == s.host && s.here(&e.owner):
-		return fmt.Sprintf("%s was altered since snug wrote it, or another user wrote it, and is not used; the .backup files have the old versions; remove it if you do not need it", journal)
+		return fmt.Sprintf("%s was altered or was written by another user, so it is not used; the .backup files have the old versions; remove it if you do not need it", journal)
 	case e.Folder != "":
-		of = fmt.Sprintf("it was made in %s on %s", short(e.Folder), short(e.Host))
+		of = fmt.Sprintf("it was written in %s on %s", short(e.Folder), short(e.Host))
 	}
 	return fmt.Sprintf("%s does not belong to this folder (%s) and is not used; remove it if you do not need it", journal, of)
 }
 
-// short cuts a text written by others to a length that fits into a message.
+// short truncates text from others to fit into a message.
 func short(text string) string {
 	const most = 200
 	if len(text) <= most {

@@ -10,11 +10,11 @@ import (
 	"snug/internal/files"
 )
 
-// The key of the seals is a random number in the user's own configuration folder, made with the first
-// change, together with the machine's identity. The identity alone may be missing, or known to others if
-// an image was installed with it.
+// The key for seals combines a random number in the user's own configuration folder, created with the first
+// change, and the machine's identity. The identity alone is not enough: it may be missing, or known to others
+// if it came with a system image.
 
-// keyBytes is the most that is read of the key's file.
+// keyBytes limits how much of the key file is read.
 const keyBytes = 256
 
 // keyFile returns the path of the key; "" if the user has no configuration folder.
@@ -26,7 +26,7 @@ func keyFile() string {
 	return filepath.Join(folder, "snug", "journal.key")
 }
 
-// readKey returns the key, "" if there is none yet.
+// readKey returns the key, or "" if there is none yet.
 func readKey() string {
 	name := keyFile()
 	if name == "" {
@@ -39,8 +39,8 @@ func readKey() string {
 	return string(data)
 }
 
-// makeKey makes and returns the key, or returns that of a process that was faster; "" if it cannot be
-// stored. The file appears under its name only when complete.
+// makeKey creates and returns the key, or returns the key of a process that was faster; "" if it cannot be
+// stored. The file gets its name only when it is complete.
 func makeKey() string {
 	name := keyFile()
 	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestKey seals with the user's own key: with another key or none, the journal counts as someone else's,
-// even on the same machine and in the same folder.
+// TestKey checks that with another key or none, the journal counts as someone else's, even on the same
+// machine and in the same folder.
 func TestKey(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "train.yaml"), []byte("batch: 1\n"), 0o644); err != nil {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// The lock is the system's lock on .snug/lock, which ends with its process. The content of the file names
-// the holder, for messages only:
+// The lock is the system's lock on .snug/lock, which is released when its process ends. The file names the
+// holder, for messages only:
 //
 //	process 4711 on node7 since 2026-08-01T12:00:00Z
 //
-// A lock file that came with a clone is not locked and blocks nobody.
+// A lock file that came with a clone is not locked and has no effect.
 
-// lock makes snug's folder and takes the lock. Another snug that reverts its last change may remove the
-// folder before or just after that, so it is made again under the lock.
+// lock creates snug's folder and takes the lock. Another snug that reverts its last change may remove the
+// folder at the same time, so it is created again under the lock.
 func (s *Store) lock() (release func(), err error) {
 	holder := fmt.Sprintf("process %d on %s since %s", s.pid, s.host, s.now().UTC().Format("2006-01-02T15:04:05Z"))
 	for range 10 {
@@ -43,7 +43,7 @@ func (s *Store) lock() (release func(), err error) {
 	return release, nil
 }
 
-// heldBy is the error for a lock that the named process holds.
+// heldBy is the error for a lock that the named process has.
 type heldBy string
 
 func (h heldBy) Error() string {

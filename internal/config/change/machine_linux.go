@@ -7,9 +7,8 @@ import (
 	"os"
 )
 
-// machineID returns the identity that the system was given when it was installed;
-// machine-id(5) asks for it to be kept confidential, so it only ever goes into
-// a keyed hash.
+// machineID returns the identity that the system got when it was installed. machine-id(5) requires it to be
+// kept confidential, so it is only used in a keyed hash.
 func machineID() string {
 	for _, name := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if id, err := os.ReadFile(name); err == nil && len(bytes.TrimSpace(id)) > 0 {

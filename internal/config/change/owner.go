@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// A journal belongs to one folder on one machine. Each file of it says where it was written and
-// carries a seal: an HMAC over the rest of the file, keyed with a random number of the user's own
-// (see key.go) and the machine's identity. So an entry that came with a clone, however it was made,
-// can be told from one of our own. The folder is the same if its path or its inode is: a folder may
-// be moved, and some file systems renumber their folders at each mount. A copy has neither.
+// A journal belongs to one folder on one machine. Each of its files records where it was written and has a
+// seal: an HMAC over the rest of the file, keyed with the user's random number (see key.go) and the machine's
+// identity. So an entry that came with a clone can always be distinguished from one of our own. The folder is
+// the same if its path or its inode is the same: a folder may be moved, and some file systems renumber their
+// folders at each mount. A copy has neither.
 
 // owner is the part of a journal file that identifies its machine and folder.
 type owner struct {
@@ -30,10 +30,10 @@ type owner struct {
 
 func (o *owner) owned() *owner { return o }
 
-// sealed is a file of the journal.
+// sealed is a journal file with a seal.
 type sealed interface{ owned() *owner }
 
-// seal marks a file of the journal as written on this machine for this folder.
+// seal marks a journal file as written on this machine for this folder.
 func (s *Store) seal(f sealed) error {
 	if s.keyless {
 		s.keyed(makeKey())
@@ -45,19 +45,19 @@ func (s *Store) seal(f sealed) error {
 	return err
 }
 
-// owns reports whether a file of the journal was written on this machine for this folder.
+// owns reports whether a journal file was written on this machine for this folder.
 func (s *Store) owns(f sealed) bool {
 	o := f.owned()
 	sum, err := s.mac(f)
 	return s.here(o) && err == nil && hmac.Equal([]byte(sum), []byte(o.Seal))
 }
 
-// here reports whether a file of the journal names this folder.
+// here reports whether a journal file names this folder.
 func (s *Store) here(o *owner) bool {
 	return o.Folder == s.folder.Path() || o.Inode != 0 && o.Inode == s.folder.Inode()
 }
 
-// mac returns the seal of a file, computed without the seal in it.
+// mac returns the seal of a file, computed over the file without its seal.
 func (s *Store) mac(f sealed) (string, error) {
 	o := f.owned()
 	kept := o.Seal
@@ -72,8 +72,8 @@ func (s *Store) mac(f sealed) (string, error) {
 	return hex.EncodeToString(m.Sum(nil)), nil
 }
 
-// checkPath refuses names that no change of ours has: absolute ones, ones that
-// lead out of the folder, and what belongs to snug itself or to git.
+// checkPath refuses names that snug never writes: absolute paths, paths that lead out of the folder, and
+// files of snug itself or git.
 func checkPath(name string) error {
 	if name != path.Clean(name) || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
 		return fmt.Errorf("%q is not a file inside the project's folder", name)
@@ -86,15 +86,15 @@ func checkPath(name string) error {
 	return nil
 }
 
-// checkFolders refuses links in place of snug's own folders: files would be written somewhere else.
+// checkFolders refuses links in place of snug's own folders, because files would be written somewhere else.
 func (s *Store) checkFolders() error {
 	for _, name := range []string{snugFolder, journalFolder} {
 		info, err := s.folder.Lstat(name)
 		if err != nil {
-			return nil // nothing there yet; the caller that needs it reports the error
+			return nil // does not exist yet; a caller that needs it reports the error
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%s is not a plain folder (a link or a file), and snug keeps its journal there; remove it", s.at(name))
+			return fmt.Errorf("%s is a link or a file, but snug needs a folder there for its journal; remove it", s.at(name))
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 
 // File is one file of a change, before and after.
 type File struct {
-	// Path is the file itself, links followed, relative to the project's folder.
+	// Path is the file with links followed, relative to the project's folder.
 	Path string
 	// Before is the old content, nil if there was no file.
 	Before []byte
@@ -24,8 +24,8 @@ type File struct {
 	After []byte
 
 	info   fs.FileInfo // of the old file
-	like   string      // the file whose owner and attributes it takes, "" for none
-	backup bool        // it is a .backup of another
+	like   string      // the file whose owner and attributes are copied; "" for none
+	backup bool        // it is the .backup of another file
 }
 
 // Change is what will be written.
@@ -33,7 +33,7 @@ type Change struct {
 	Files []File // the files to change
 	// Values are the values that change, in the order of the edits.
 	Values []Value
-	// Warnings tell the user what to know before agreeing.
+	// Warnings are what the user should know before confirming.
 	Warnings []string
 }
 
@@ -45,8 +45,8 @@ type Value struct {
 	From, To string   // the old and the new value as text
 }
 
-// Plan returns a change without writing anything: every edit is tried, every file is checked. Edits that
-// change nothing leave their file out.
+// Plan returns a change without writing anything: every edit is tried, every file is checked. Files that
+// would not change are omitted.
 func (s *Store) Plan(edits []Edit, creates []Create) (*Change, error) {
 	p := planning{store: s, files: map[string]*File{}}
 	for _, e := range edits {
@@ -71,7 +71,7 @@ func (s *Store) Plan(edits []Edit, creates []Create) (*Change, error) {
 // Rewrite is a file whose text changes in several places at once, such as a script that lint repairs.
 type Rewrite struct {
 	File          string // relative to the folder
-	Before, After []byte // all of it, as it was read and as it will be
+	Before, After []byte // the whole file, as read and as it will be
 }
 
 // PlanRewrites returns a change that replaces whole files. A file that is no longer as it was read is an error.
@@ -96,7 +96,7 @@ func (s *Store) PlanRewrites(list []Rewrite) (*Change, error) {
 
 type planning struct {
 	store    *Store
-	files    map[string]*File // by path: two names of one file are one
+	files    map[string]*File // by path, so that two names of one file are one entry
 	order    []string
 	values   []Value
 	warnings []string
@@ -170,7 +170,7 @@ func (p *planning) add(f *File) *File {
 	return f
 }
 
-// inside returns the file that a name leads to. It has to be inside the project.
+// inside returns the file that a name refers to. It must be inside the project.
 func (s *Store) inside(name string) (string, error) {
 	target, err := s.folder.Resolve(name)
 	if errors.Is(err, ErrOutside) {
@@ -185,7 +185,7 @@ func (s *Store) inside(name string) (string, error) {
 	return target, nil
 }
 
-// writable returns an error for a read-only file, which a rename would overwrite.
+// writable returns an error for a read-only file, because a rename would overwrite it.
 func (p *planning) writable(name, target string, info fs.FileInfo) error {
 	if err := files.Regular(info); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -203,7 +203,7 @@ func (p *planning) writable(name, target string, info fs.FileInfo) error {
 	return nil
 }
 
-// warn adds warnings about what else is affected.
+// warn adds warnings about links to the file.
 func (p *planning) warn(name, target string, info fs.FileInfo) {
 	if target != path.Clean(name) && target != filepath.ToSlash(name) {
 		p.warnings = append(p.warnings, fmt.Sprintf("%s is a link; the change is made in %s", name, target))

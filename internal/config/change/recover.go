@@ -12,7 +12,7 @@ import (
 	"snug/internal/files"
 )
 
-// Interrupted reports whether a change or a revert was begun here and not finished.
+// Interrupted reports whether a change or a revert was started here and not finished.
 func (s *Store) Interrupted() (bool, error) {
 	l, err := s.list()
 	return err == nil && s.interrupted(l), err
@@ -23,8 +23,8 @@ func (s *Store) interrupted(l listing) bool {
 	return plan != nil || err != nil || len(l.own[begun]) > 0
 }
 
-// Recover reverts a change that was begun, and finishes a revert. It returns the changes that were taken
-// back.
+// Recover reverts an unfinished change and completes an unfinished revert. It returns the changes that were
+// reverted.
 func (s *Store) Recover(force bool) ([]*Entry, error) {
 	release, err := s.lock()
 	if err != nil {

@@ -21,13 +21,12 @@ var ErrEdited = errors.New("edited since")
 type Reverted struct {
 	// Entries are the changes that were reverted, newest first.
 	Entries []*Entry
-	// Interrupted means that the first of them had been begun and not finished.
+	// Interrupted means that the first of them had not been finished.
 	Interrupted bool
 }
 
-// Revert reverts the last n changes as one: their files are again as they were before the oldest of them.
-// An interrupted change is reverted first. Files that were edited since stop it, unless force overwrites
-// them.
+// Revert reverts the last n changes as one: their files become as they were before the oldest of them. An
+// interrupted change is reverted first. If files were edited since, Revert fails unless force is set.
 func (s *Store) Revert(n int, force bool) (Reverted, error) {
 	var out Reverted
 	if n < 1 {
@@ -68,8 +67,8 @@ func (s *Store) leave(release func()) {
 	_ = s.folder.Remove(snugFolder) // fails if anything is in it
 }
 
-// steps returns how many changes an interrupted one counts as. An interrupted revert counts too, even if only
-// its own mark had to be removed.
+// steps returns how many changes the recovery of an interrupted one counts as. An interrupted revert counts
+// too, even if only its mark had to be removed.
 func steps(interrupted bool) int {
 	if interrupted {
 		return 1
@@ -112,8 +111,8 @@ func (s *Store) revertDone(out *Reverted, n int, force bool) error {
 	return nil
 }
 
-// reverting is the file that lists the changes being reverted. It does not say whether to overwrite files
-// edited since: the person who runs snug again decides that.
+// reverting is the file that lists the changes being reverted. It does not record whether to overwrite files
+// edited since: the user decides that when running snug again.
 type reverting struct {
 	Version int   `json:"version"`
 	IDs     []int `json:"ids"`
@@ -152,8 +151,8 @@ func (s *Store) checkEdited(entries []*Entry, force bool) error {
 	return nil
 }
 
-// leftBy returns the content of a file that a change left, nil if it was removed. Anything else in its place is
-// not snug's to remove, not even with force.
+// leftBy returns the current content of a file that a change wrote; nil if it was removed. snug does not remove
+// anything else in its place, even with force.
 func (s *Store) leftBy(name string) ([]byte, error) {
 	if kind := s.replacedBy(name); kind != "" {
 		return nil, fmt.Errorf("%s is now %s, but it was a file when snug changed it; move it away, then use snug revert --force to restore the old file", s.at(name), kind)
@@ -161,7 +160,7 @@ func (s *Store) leftBy(name string) ([]byte, error) {
 	return s.content(name)
 }
 
-// replacedBy describes what has replaced a file, "" if it is a regular file or nothing.
+// replacedBy describes what has replaced a file; "" if it is a regular file or missing.
 func (s *Store) replacedBy(name string) string {
 	info, err := s.folder.Lstat(name)
 	if err != nil || info.Mode().IsRegular() {
@@ -178,7 +177,7 @@ func removedError(files ...string) error {
 	return fmt.Errorf("%s: removed since snug changed it; --force restores the old file", strings.Join(files, ", "))
 }
 
-// isOld reports whether a file, nil if it is not there, is as before the change.
+// isOld reports whether a file, nil if missing, is as before the change.
 func (f *journalFile) isOld(now []byte) bool {
 	return now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
 }
@@ -186,8 +185,8 @@ func (f *journalFile) isOld(now []byte) bool {
 // isNew reports whether a file is as the change left it.
 func (f *journalFile) isNew(now []byte) bool { return now != nil && digest(now) == f.After }
 
-// finishRevert restores the files of changes, newest first, and removes their entries. It can be stopped
-// and resumed at any point: an entry is removed when its files are back.
+// finishRevert restores the files of changes, newest first, and removes their entries. It can be stopped and
+// resumed at any point: an entry is removed only after its files are restored.
 func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	for _, e := range entries {
 		if err := s.restore(e, force); err != nil {
@@ -205,7 +204,7 @@ func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	return nil
 }
 
-// undo reverts a change that was begun.
+// undo reverts a change that was not finished.
 func (s *Store) undo(e *Entry, force bool) error {
 	if err := s.restore(e, force); err != nil {
 		return err
@@ -213,8 +212,8 @@ func (s *Store) undo(e *Entry, force bool) error {
 	return s.drop(entryName(e.ID, begun))
 }
 
-// restore puts the old files back. A file that is neither the old nor the new
-// one was edited by someone.
+// restore restores the old files. A file that is neither the old nor the new one was edited by someone and is
+// kept.
 func (s *Store) restore(e *Entry, force bool) error {
 	for _, f := range slices.Backward(e.Files) {
 		if err := s.folder.Remove(staged(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {

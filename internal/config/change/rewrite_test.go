@@ -28,7 +28,7 @@ func TestRewrites(t *testing.T) {
 		t.Helper()
 		got, err := os.ReadFile(name)
 		if err != nil || string(got) != want {
-			t.Errorf("the file holds %q, want %q: %v", got, want, err)
+			t.Errorf("the file contains %q, want %q: %v", got, want, err)
 		}
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o755 {
 			t.Errorf("the mode changed: %v %v", info, err)

@@ -21,7 +21,7 @@ type Store struct {
 	pid     int
 	host    string
 	machine string
-	keyless bool // until the first change makes a key
+	keyless bool // until the first change creates a key
 }
 
 // Options are the outside dependencies of a Store; each has a default.
@@ -57,8 +57,8 @@ func Open(root string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// keyed makes the secret of the seals: the machine's identity, or else its name, and the key, which is ""
-// until it is made.
+// keyed sets the secret for seals: the machine's identity or, failing that, its name, and the key, which is
+// "" until it is created.
 func (s *Store) keyed(key string) {
 	s.machine, s.keyless = cmp.Or(machineID(), s.host)+key, key == ""
 }
@@ -66,21 +66,22 @@ func (s *Store) keyed(key string) {
 // at returns the path of a file in the folder, as messages show it.
 func (s *Store) at(name string) string { return filepath.Join(s.root, filepath.FromSlash(name)) }
 
-// prepare makes the folders.
+// prepare creates the folders.
 func (s *Store) prepare() error {
 	if err := s.checkFolders(); err != nil {
 		return err
 	}
 	for _, dir := range []string{snugFolder, journalFolder} {
 		if err := s.folder.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("making %s: %w", s.at(dir), explain(err))
+			return fmt.Errorf("creating %s: %w", s.at(dir), explain(err))
 		}
 	}
 	if err := s.checkFolders(); err != nil {
 		return err
 	}
 	if _, err := s.folder.Lstat(ignoreName); errors.Is(err, fs.ErrNotExist) {
-		// The journal belongs to this machine, not to the project. Losing this file does no harm.
+		// The journal belongs to this machine, not to the project, so git should ignore it. If this write
+		// fails, no harm is done.
 		_ = s.write(ignoreName, []byte(ignoreAll), 0o644, "")
 	}
 	return nil
@@ -90,7 +91,7 @@ func (s *Store) prepare() error {
 const ignoreAll = "*\n"
 
 // write writes a file completely or not at all: next to its place, synced, then renamed. like is the file
-// whose owner and attributes it takes, "" for none.
+// whose owner and attributes are copied; "" for none.
 func (s *Store) write(name string, content []byte, mode fs.FileMode, like string) error {
 	if err := s.stage(name, content, mode, like); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (s *Store) stage(name string, content []byte, mode fs.FileMode, like string
 	return nil
 }
 
-// staged returns the name of a file that is not in place yet.
+// staged returns the temporary name of a file before it is renamed.
 func staged(name string) string {
 	return path.Join(path.Dir(name), "."+path.Base(name)+".snug-tmp")
 }

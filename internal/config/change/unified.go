@@ -43,7 +43,7 @@ func linesOf(text []byte) []string {
 // stretch is a range of lines of the old text and the range that replaces it.
 type stretch struct{ old, oldEnd, new, newEnd int }
 
-// hunks returns the changes, grouped where they are near each other.
+// hunks returns the changes, grouping those that are close together.
 func hunks(same []run, oldLines, newLines int) [][]stretch {
 	var out [][]stretch
 	old, new := 0, 0
@@ -69,8 +69,8 @@ func hunks(same []run, oldLines, newLines int) [][]stretch {
 // drawing is a diff being written.
 type drawing struct {
 	old, new []string
-	width    int // bytes of a line to show
-	cut      int // lines that have more
+	width    int // bytes to show of each line
+	cut      int // number of longer lines
 	out      bytes.Buffer
 }
 
@@ -99,8 +99,7 @@ func lineRange(start, end int) string {
 	return fmt.Sprintf("%d,%d", start+1, end-start)
 }
 
-// lines writes lines with a mark in front; others are the lines of the other text that they are compared
-// with.
+// lines writes lines with a prefix; others are the lines of the other text that they are compared with.
 func (d *drawing) lines(mark byte, lines, others []string) {
 	for i, line := range lines {
 		d.out.WriteByte(mark)

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// uncut is the whole diff.
+// uncut returns the whole diff, without shortening lines.
 func uncut(fromName, from, toName, to string) []byte {
 	diff, _ := unified(fromName, []byte(from), toName, []byte(to), math.MaxInt)
 	return diff
@@ -84,8 +84,8 @@ func wantDiff(t failer, from, to string) {
 	}
 }
 
-// patched applies a diff as strictly as patch does: every kept or removed line has to be where its hunk
-// says.
+// patched applies a diff as strictly as patch does: every kept or removed line must be where its hunk header
+// places it.
 func patched(from, diff string) (string, error) {
 	old, at := linesOf([]byte(from)), 0
 	var out strings.Builder
@@ -129,7 +129,8 @@ func oldRange(header string) (start, n int) {
 	return start, n
 }
 
-// A file in which every line moves takes time in proportion to its length: it is read once for each depth.
+// A file in which every line moves takes time in proportion to its length, because it is read once for each
+// depth.
 func TestAlignIsBounded(t *testing.T) {
 	var from, to []string
 	for i := range 20000 {
@@ -149,7 +150,7 @@ func TestNamesOfOneLine(t *testing.T) {
 	}
 }
 
-// A long line is cut to the part around the change, with the number of bytes left out.
+// A long line is cut to the part around the change, with the number of omitted bytes.
 func TestLongLinesAreShortened(t *testing.T) {
 	const megabyte = 1 << 20
 	far := strings.Repeat("é", megabyte/2)
@@ -170,7 +171,7 @@ func TestLongLinesAreShortened(t *testing.T) {
 			t.Errorf("%s: %d lines cut, want %d and %q in %d bytes:\n%.700s", name, cut, test.cut, test.want, len(diff), diff)
 		}
 		if said := strings.Contains(diff, " bytes"); said != (test.cut > 0) {
-			t.Errorf("%s: it says so: %v", name, said)
+			t.Errorf("%s: the cut is reported: %v", name, said)
 		}
 	}
 }

@@ -19,7 +19,8 @@ func firstDifference(a, b string) int {
 	return n
 }
 
-// window returns about width bytes of a line around a place, and notes how much is left out on each side.
+// window returns about width bytes of a line around a position, with the number of omitted bytes on each
+// side.
 func window(line string, at, width int) string {
 	text := strings.TrimRight(line, "\r\n")
 	ending := line[len(text):]

@@ -12,7 +12,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Values returns settings as a plan has them.
+// Values returns settings in the form that a plan needs.
 func Values(of map[string]any) setup.Values {
 	var out setup.Values
 	for name, v := range of {
@@ -21,7 +21,7 @@ func Values(of map[string]any) setup.Values {
 	return out
 }
 
-// Applied returns the files after a plan was applied.
+// Applied returns the files after applying a plan.
 func Applied(before fstest.MapFS, edits []change.Edit, creates []change.Create) (fstest.MapFS, error) {
 	after := maps.Clone(before)
 	for _, e := range edits {

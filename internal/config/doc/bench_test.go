@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// largeYAML returns a config of a megabyte: in many lines, or in one.
+// largeYAML returns a config of one megabyte, either in many lines or in one.
 func largeYAML(oneLine bool) []byte {
 	var b strings.Builder
 	if oneLine {
@@ -47,7 +47,7 @@ func BenchmarkLargeYAML(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen reads files that are large, or as large as people's are.
+// BenchmarkOpen reads large files and files of typical size.
 func BenchmarkOpen(b *testing.B) {
 	for _, c := range []struct {
 		name   string

@@ -44,7 +44,7 @@ func bracketInsert(src []byte, parent *node, item string, comments ...string) []
 	return append(splices, splice{after, after, line})
 }
 
-// openBracket returns the first byte within an empty collection.
+// openBracket returns the position just inside an empty collection.
 func openBracket(src []byte, parent *node) int {
 	return parent.start + bytes.IndexAny(src[parent.start:parent.end], "{[(") + 1
 }
@@ -72,13 +72,13 @@ func trailingComma(src []byte, at, end int, comments []string) int {
 	return -1
 }
 
-// startsComment reports whether text begins with a comment, after white space.
+// startsComment reports whether text begins with a comment, ignoring white space.
 func startsComment(text []byte, comments []string) bool {
 	text = bytes.TrimLeft(text, " \t")
 	return slices.ContainsFunc(comments, func(c string) bool { return bytes.HasPrefix(text, []byte(c)) })
 }
 
-// unitOf returns the indentation of a file, taken from its first indented line.
+// unitOf returns a file's indentation unit, taken from its first indented line.
 func unitOf(src []byte) string {
 	for line := range bytes.Lines(src) {
 		if text := bytes.TrimLeft(line, " \t"); len(text) < len(line) && len(bytes.TrimSpace(text)) > 0 {

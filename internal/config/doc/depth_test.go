@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// nested is texts that go deeper and deeper, one way each.
+// nested lists texts that nest values, each in a different way.
 var nested = []struct {
 	format Format
 	name   string
@@ -59,8 +59,8 @@ var nested = []struct {
 	}},
 }
 
-// TestDepthIsBounded reads values nested as deep as real configs, and refuses deeper ones in one line, at
-// a cost that does not grow with the depth.
+// TestDepthIsBounded checks that values nested as deep as in real configs are read, and that deeper ones are
+// refused with a one-line error, at a cost that does not grow with the depth.
 func TestDepthIsBounded(t *testing.T) {
 	for _, c := range nested {
 		t.Run(string(c.format)+"/"+c.name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestDepthIsBounded(t *testing.T) {
 			}
 			for _, depth := range []int{70, 4000, 300_000} {
 				if c.name == "blocks" || c.name == "classes" {
-					depth = min(depth, 4000) // they are indented more and more
+					depth = min(depth, 4000) // its size grows with the square of the depth
 				}
 				text := []byte(c.text(depth))
 				var before, after runtime.MemStats
@@ -87,18 +87,17 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
-// tellsDepth reports whether a message names a limit: ours, or that of a library
-// which notices first.
+// tellsDepth reports whether a message names a depth limit: ours, or a library's if that is reached first.
 func tellsDepth(message string) bool {
 	return strings.Contains(message, fmt.Sprintf("nested more than %d deep", maxDepth)) ||
 		strings.Contains(message, "max depth of 10000") || strings.Contains(message, "maximum of 10000 levels deep")
 }
 
-// maxBytes returns how many bytes reading a file of a size may allocate.
+// maxBytes returns how many bytes may be allocated to read a file of the given size.
 func maxBytes(size int) uint64 { return uint64(size)*4000 + 1<<20 }
 
-// TestMergesAreBounded looks a key up that sixteen maps in a row each merge twice,
-// or four times: there are 4,294,967,296 ways to the last.
+// TestMergesAreBounded looks up a key through fifteen maps that each merge the next one four times: there are
+// over a billion paths to the last map.
 func TestMergesAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("m0: &m0 {last: 1}\n")
@@ -113,7 +112,7 @@ func TestMergesAreBounded(t *testing.T) {
 		t.Errorf("last is %v (%v), want 1", v.Data, err)
 	}
 	if d.Mentions(Path{"m15", "nothing"}) {
-		t.Error("there is nothing")
+		t.Error("a key that does not exist is found")
 	}
 	all := "a: &a0 {x: 1}\n"
 	merged := ""

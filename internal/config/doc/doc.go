@@ -11,17 +11,16 @@
 //
 // Five formats share one interface:
 //
-//	YAML     a tree; aliases and merge keys lead to where the value is defined
+//	YAML     a tree; aliases and merge keys are followed to the definition
 //	JSON     a tree; comments and trailing commas are allowed
 //	TOML     a tree; [tables], dotted keys and {inline tables} are the same to Find
 //	Python   top-level assignments, the fields of top-level classes, and the
 //	         dicts and calls they hold: batch_size, Config.lr, train.batch_size
 //	shell    variables (BATCH), flags (--batch-size), and key=value arguments
 //
-// Each format has one file that parses and one that writes; finding, checking
-// and splicing are shared. After each edit the new bytes are parsed again and
-// must hold the same values as before, except for the one that was changed. An
-// edit that would change anything else is refused.
+// Each format has one file that parses and one that writes; finding, checking and splicing are shared. After
+// each edit the new bytes are parsed again and must contain the same values as before, except for the one
+// that was changed. An edit that would change anything else is refused.
 package doc
 
 import (
@@ -53,11 +52,11 @@ var extensions = map[string]Format{
 	".sh":   Shell, ".bash": Shell, ".zsh": Shell, ".slurm": Shell, ".sbatch": Shell,
 }
 
-// maxSize is more than any config has and small enough to be parsed quickly.
+// maxSize is larger than any config and small enough to parse quickly.
 const maxSize = 16 << 20
 
-// isSettings reports whether the ending of a file's name says no more than that it holds settings: DeepSpeed's
-// JSON is often called .conf.
+// isSettings reports whether a file's extension shows only that it contains settings, not in which format.
+// DeepSpeed's JSON is often called .conf.
 func isSettings(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".conf", ".config", ".cfg":
@@ -66,7 +65,7 @@ func isSettings(name string) bool {
 	return false
 }
 
-// FormatOf returns the format of a file by its name, by its #! line, or by how settings begin.
+// FormatOf returns a file's format, from its name, its #! line or its first characters.
 func FormatOf(name string, data []byte) (Format, bool) {
 	if f, ok := extensions[strings.ToLower(path.Ext(name))]; ok {
 		return f, true
@@ -87,33 +86,33 @@ func FormatOf(name string, data []byte) (Format, bool) {
 	return "", false
 }
 
-// Document is a parsed file. It does not change: an edit makes a new one.
+// Document is a parsed file. It is immutable: an edit returns a new one.
 type Document struct {
 	name       string
 	format     Format
 	src        []byte
-	text       string // the same as a string, so that values can be slices of it
-	lines      []int  // where they begin
-	counts     []int  // characters before each block; nil if each is one byte
+	text       string // src as a string, so that values can be slices of it
+	lines      []int  // where each line begins
+	counts     []int  // characters before each block; nil if every character is one byte
 	root       *node
 	references references
 	syntax     syntax
-	beside     func(name string) (text string, ok bool) // other files, for a shell script
+	beside     func(name string) (text string, ok bool) // reads other files, for a shell script
 }
 
-// syntax is what differs between formats.
+// syntax is the part of reading and editing that differs between formats.
 type syntax interface {
-	// parse makes the tree of a document.
+	// parse returns the tree of a document.
 	parse(src []byte) (*node, error)
-	// render returns the text of a value in the style of the value it replaces, and the value that this
-	// text reads as: a quoted number stays quoted.
+	// render returns the text of a value in the style of the value it replaces, and the value that this text
+	// parses to: a quoted number stays quoted.
 	render(src []byte, old *node, value any) (text string, reads any, err error)
-	// insert puts keys, each within the one before, into a map.
+	// insert adds nested keys, outermost first, to a map.
 	insert(src []byte, parent *node, keys []string, value any) ([]splice, error)
 }
 
-// Open parses a file. The name decides the format and prefixes errors, which are of type *Error and have
-// line and column.
+// Open parses a file. The name determines the format and prefixes errors, which are of type *Error and have a
+// line and a column.
 func Open(name string, data []byte) (*Document, error) {
 	format, ok := FormatOf(name, data)
 	if !ok {
@@ -148,7 +147,7 @@ func OpenScript(name string, format Format, data []byte, beside func(name string
 	case Shell:
 		d.syntax = &shellSyntax{beside: beside}
 	default:
-		return nil, fmt.Errorf("%s: there is no format %q", name, format)
+		return nil, fmt.Errorf("%s: unknown format %q", name, format)
 	}
 	root, err := d.syntax.parse(d.src)
 	if err != nil {
@@ -167,7 +166,7 @@ func (d *Document) Name() string { return d.name }
 // Format returns the document's format.
 func (d *Document) Format() Format { return d.format }
 
-// Bytes returns the document's text, to keep and to change.
+// Bytes returns a copy of the document's text.
 func (d *Document) Bytes() []byte { return slices.Clone(d.src) }
 
 // Text returns the document's text.

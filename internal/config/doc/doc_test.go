@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// editCase is one edit: what a file is and becomes.
+// editCase is one edit: a file before and after it.
 type editCase struct {
 	name   string
 	before string
@@ -18,7 +18,7 @@ type editCase struct {
 	value  any
 	insert bool
 	after  string
-	err    error  // wanted instead of after
+	err    error  // expected instead of after
 	says   string // part of the error's text
 }
 
@@ -113,11 +113,11 @@ func TestErrorsHaveAPlace(t *testing.T) {
 	}
 }
 
-// replaceOnce replaces one part of a text, which must be there.
+// replaceOnce replaces a part that must occur exactly once in a text.
 func replaceOnce(t *testing.T, text, old, now string) string {
 	t.Helper()
 	if strings.Count(text, old) != 1 {
-		t.Fatalf("%q is there %d times", old, strings.Count(text, old))
+		t.Fatalf("%q occurs %d times", old, strings.Count(text, old))
 	}
 	return strings.Replace(text, old, now, 1)
 }

@@ -19,13 +19,13 @@ func (d *Document) Set(p Path, value any) (*Document, error) {
 	return d.set(p, value, false)
 }
 
-// SetShared is Set for a value that other places use: they change too.
+// SetShared is like Set but allows a value that other places use: they change too.
 func (d *Document) SetShared(p Path, value any) (*Document, error) {
 	return d.set(p, value, true)
 }
 
-// Insert adds a missing key, with any missing maps that lead to it, in the style and indentation of its
-// neighbours. An existing key is set.
+// Insert adds a key, and any missing maps around it, in the style and indentation of its neighbours. If the
+// key exists, Insert sets it.
 func (d *Document) Insert(p Path, value any) (*Document, error) {
 	switch _, err := d.lookup(p); {
 	case err == nil:
@@ -63,15 +63,15 @@ func (d *Document) set(p Path, value any, shared bool) (*Document, error) {
 func (d *Document) editable(p Path, n *node) error {
 	switch {
 	case n.kind == Map || n.kind == List:
-		return d.errorAt(n.start, fmt.Errorf("%s holds a %s: %w for a setting", p, n.kind, ErrKind))
+		return d.errorAt(n.start, fmt.Errorf("%s is a %s: %w for a setting", p, n.kind, ErrKind))
 	case n.fixed != "":
 		return d.errorAt(n.start, fmt.Errorf("%s %w: %s", p, ErrFixed, n.fixed))
 	}
 	return nil
 }
 
-// isVariable reports whether a path names a variable of a program. A change of a variable is meant to
-// change its uses too.
+// isVariable reports whether a path names a program's variable. Changing a variable is meant to change its
+// uses too.
 func (d *Document) isVariable(steps []step) bool {
 	return (d.format == Shell || d.format == Python) && steps[len(steps)-1].node.target == nil
 }
@@ -107,7 +107,7 @@ func (d *Document) insert(p Path, value any) (*Document, error) {
 		return nil, d.errorAt(parent.start, fmt.Errorf("%s is %w: %s would change too", p[:depth], ErrShared, places(users)))
 	}
 	if parent.kind != Map && parent.kind != Null {
-		return nil, d.errorAt(parent.start, fmt.Errorf("%s holds a %s: %w to put %s into", p[:depth], parent.kind, ErrKind, p[depth]))
+		return nil, d.errorAt(parent.start, fmt.Errorf("%s is a %s: %w to put %s into", p[:depth], parent.kind, ErrKind, p[depth]))
 	}
 	splices, err := d.syntax.insert(d.src, parent, p[depth:], value)
 	if err != nil {
@@ -144,14 +144,14 @@ func plain(value any) (any, error) {
 	return nil, fmt.Errorf("%w: %T (%v)", ErrKind, value, value)
 }
 
-// splice is bytes to replace; start and end are the same to insert.
+// splice replaces the bytes from start to end; if both are the same, it inserts.
 type splice struct {
 	start, end int
 	text       string
 }
 
-// apply returns the document with the splices made. It parses the new text and compares it with the old
-// (verify.go).
+// apply returns the document after the splices. It parses the new text and compares its values with the old
+// ones (verify.go).
 func (d *Document) apply(splices []splice, want expected) (*Document, error) {
 	slices.SortStableFunc(splices, func(a, b splice) int { return a.start - b.start })
 	var out bytes.Buffer

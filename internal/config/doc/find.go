@@ -2,8 +2,8 @@
 
 package doc
 
-// Find returns the value at a path. An alias, a merge key or a variable is followed to its definition;
-// Via then says where the path itself is.
+// Find returns the value at a path. An alias, a merge key or a variable is followed to its definition; Via
+// then contains the position of the reference.
 func (d *Document) Find(p Path) (Value, error) {
 	steps, err := d.lookup(p)
 	if err != nil {
@@ -25,8 +25,8 @@ func (d *Document) Has(p Path) bool {
 	return err == nil
 }
 
-// Mentions reports whether there is anything at a path: one value, or several under one name, for which
-// Find returns none.
+// Mentions reports whether there is anything at a path: one value, or several with one name, for which Find
+// returns an error.
 func (d *Document) Mentions(p Path) bool {
 	at := d.root
 	for _, key := range p {
@@ -46,10 +46,9 @@ func (d *Document) Mentions(p Path) bool {
 	return true
 }
 
-// Walk calls f for every value in the order of the file, maps and lists before
-// what they hold, until f returns false. Values that come through an alias or a
-// merge key are not repeated: they are met where they are defined. A variable's
-// use is met as its definition, with Via set.
+// Walk calls f for every value in file order, maps and lists before their contents, until f returns false.
+// Values behind an alias or a merge key are visited only where they are defined. The use of a variable is
+// visited as its definition, with Via set.
 func (d *Document) Walk(f func(Value) bool) {
 	d.walk(nil, d.root, f)
 }

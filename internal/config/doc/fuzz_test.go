@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// fuzzFormat opens any input and, if that works, tries edits on it: none may
-// panic, none may touch a byte that is not of its value.
+// fuzzFormat opens any input and, if that works, tries edits on it: none may panic or change a byte outside
+// its value.
 func fuzzFormat(f *testing.F, format Format, seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -32,8 +32,8 @@ func fuzzFormat(f *testing.F, format Format, seeds ...string) {
 	})
 }
 
-// openWithin opens a file and checks that this takes no more memory than its size allows; nil if it does
-// not open.
+// openWithin opens a file and checks that this takes no more memory than its size allows. It returns nil if
+// the file cannot be opened.
 func openWithin(t *testing.T, format Format, data []byte) *Document {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -59,9 +59,8 @@ var edits = []any{7, true, "word", "a: 'b' \"c\" #d", nil, 0.5, inserted{}}
 // inserted is a new key rather than a new value.
 type inserted struct{}
 
-// maxRead is how many bytes edits may have read again: each one reads the whole
-// file. A small one gets every edit on every value, a large one a few, and which
-// ones its content decides.
+// maxRead limits how many bytes are parsed again, because each edit parses the whole file. Small files get
+// every edit on every value, large files only a few, selected by a checksum of the content.
 const maxRead = 16 << 10
 
 func tryEdits(t *testing.T, d *Document, data []byte) {

@@ -6,21 +6,21 @@ import "strings"
 
 // A document is searched many times: each system's table looks up each of its keys. So when a document is
 // opened, every large map gets an index of its keys, every node gets its parent, and the references are
-// listed by their targets. Finding a value, or its other users, then takes as long in a file of a
-// megabyte as in one of ten lines.
+// listed by their targets. Finding a value, or its other users, then takes as long in a one-megabyte file as
+// in a ten-line file.
 
-// fewEntries is the number of entries up to which a search is as fast without an index.
+// fewEntries is the number of entries up to which an index does not speed up a search.
 const fewEntries = 8
 
 // keyIndex maps the keys of a map to their positions.
 type keyIndex struct {
 	spots map[string]spot
-	// numbered holds the names that occur as name#1, name#2.
+	// numbered contains the names that occur as name#1, name#2.
 	numbered map[string]bool
 	merges   []int // the entries that are YAML << keys
 }
 
-// spot gives the positions of a key among a map's entries: the first, and the second if it is written
+// spot contains the positions of a key among a map's entries: the first, and the second if the key occurs
 // twice.
 type spot struct{ first, second int }
 
@@ -30,7 +30,7 @@ type reference struct {
 	key   string
 	value *node
 	merge bool
-	order int // in the document
+	order int // position in the document
 }
 
 // references maps each node to the references that lead to it, in the document's order.
@@ -48,8 +48,8 @@ type indexer struct {
 	count int
 }
 
-// visit indexes a node and its contents. References inside what a merge key adds merge into the map that
-// contains the key.
+// visit indexes a node and its contents. References inside a merge key's value merge into the map that
+// contains the merge key.
 func (x *indexer) visit(n *node, merged bool) {
 	if n.kind == Map && len(n.entries) > fewEntries {
 		n.index = newKeyIndex(n.entries)
@@ -82,7 +82,7 @@ func (x *indexer) mergeList(in *node, e *entry) {
 
 func (x *indexer) add(r reference) { x.addTo(r.value.resolve(), r) }
 
-// addTo lists a reference that leads to a node.
+// addTo records a reference to a node.
 func (x *indexer) addTo(to *node, r reference) {
 	r.order = x.count
 	x.count++

@@ -13,8 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonSyntax reads JSON, also with comments and trailing commas, as DeepSpeed's
-// users write it.
+// jsonSyntax reads JSON, including the comments and trailing commas that DeepSpeed's users write.
 type jsonSyntax struct{}
 
 func (jsonSyntax) parse(src []byte) (*node, error) {
@@ -32,8 +31,8 @@ func (jsonSyntax) parse(src []byte) (*node, error) {
 	return jsonNode(&top, from)
 }
 
-// jsonTooDeep returns the position of the bracket that nests too deep, or -1. The library recurses for each
-// bracket, so this has to be checked before it.
+// jsonTooDeep returns the position of the bracket that is nested too deep, or -1. It runs before the library,
+// which recurses for each bracket.
 func jsonTooDeep(src []byte) int {
 	depth := 0
 	for at := 0; at < len(src); at++ {
@@ -86,8 +85,8 @@ func jsonError(src []byte, from int, err error) error {
 	return failAt(min(at+max(column-1, 0), len(src)), "%s", text)
 }
 
-// jsonPlace returns the line and column that a message of the library begins with, or zeros, and the rest
-// of the message.
+// jsonPlace splits a message of the library into the line and column that it begins with, or zeros, and the
+// rest.
 func jsonPlace(message string) (line, column int, rest string) {
 	message = strings.TrimPrefix(message, "hujson: ")
 	place, placed := strings.CutPrefix(message, "line ")
@@ -132,7 +131,7 @@ func jsonNode(v *hujson.Value, from int) (*node, error) {
 	return n, nil
 }
 
-// jsonLiteral decodes a single value, which the library has checked.
+// jsonLiteral decodes a scalar that the library has checked.
 func jsonLiteral(n *node, text hujson.Literal) error {
 	switch text[0] {
 	case 'n':
@@ -174,7 +173,7 @@ func (jsonSyntax) render(_ []byte, old *node, value any) (string, any, error) {
 	return jsonText(value), value, nil
 }
 
-// jsonText writes a value.
+// jsonText returns a value as JSON.
 func jsonText(value any) string {
 	s, ok := value.(string)
 	if !ok {

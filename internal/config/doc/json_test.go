@@ -14,7 +14,7 @@ func TestJSON(t *testing.T) {
 		{name: "float", before: `{"a": 1e-5}`, path: "a", value: 5e8, after: `{"a": 5.0e+08}`},
 		{name: "byte order mark", before: "\ufeff{\"a\": 1}\n", path: "a", value: 2, after: "\ufeff{\"a\": 2}\n"},
 		{name: "twice", before: `{"a": 1, "a": 2}`, path: "a", value: 2, err: ErrAmbiguous, says: "ds.json:1:10: "},
-		{name: "map", before: `{"a": {}}`, path: "a", value: 2, err: ErrKind, says: "ds.json:1:7: a holds a map"},
+		{name: "map", before: `{"a": {}}`, path: "a", value: 2, err: ErrKind, says: "ds.json:1:7: a is a map"},
 
 		{name: "insert on a line", insert: true, before: "{\n    \"a\": 1\n}\n", path: "b", value: 2, after: "{\n    \"a\": 1,\n    \"b\": 2\n}\n"},
 		{name: "insert behind a comment", insert: true, before: "{\n  \"a\": 1 // one\n}\n", path: "b", value: 2, after: "{\n  \"a\": 1, // one\n  \"b\": 2\n}\n"},

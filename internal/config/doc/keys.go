@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// child finds an entry by its key, also through merge keys: a map's own keys win, then earlier merges over
-// later ones. through holds the references of the merge keys that led there. found is nil if there is no
-// such key.
+// child finds an entry by its key, following merge keys: a map's own keys take precedence, then earlier
+// merges over later ones. through contains the references of the merge keys that were followed. found is nil
+// if there is no such key.
 func (n *node) child(key string) (found *entry, through []*node, err error) {
 	if found, err = n.own(key); found != nil || err != nil || len(n.merges()) == 0 {
 		return found, nil, err
@@ -19,15 +19,14 @@ func (n *node) child(key string) (found *entry, through []*node, err error) {
 	return m.child(n, 0)
 }
 
-// Bounds of merge keys: how many may lead from one to the next, and how many
-// maps may come together in one.
+// Limits on merge keys: how many may be chained, and how many maps may be merged into one.
 const (
 	maxMerges = 16
 	maxMerged = 256
 )
 
-// merging is the search for a key through merge keys. A map is searched only once: sixteen maps that each
-// merge the next one twice are 65,536 ways to the last.
+// merging is the search for a key through merge keys. Each map is searched only once: if sixteen maps each
+// merge the next one twice, there are 65,536 paths to the last.
 type merging struct {
 	key  string
 	seen map[*node]bool
@@ -69,19 +68,19 @@ func (n *node) merges() []int {
 	return out
 }
 
-// own returns the entry of a key that the map itself has, or an item of the list; nil if there is none.
+// own returns the map's own entry for a key, or the list's item; nil if there is none.
 func (n *node) own(key string) (found *entry, err error) {
 	s, there := n.spot(key)
 	switch {
 	case !there:
 		return nil, nil
 	case s.second > 0:
-		return nil, failAt(n.entries[s.second].keyStart, "%w: the key %s is written twice", ErrAmbiguous, Path{key})
+		return nil, failAt(n.entries[s.second].keyStart, "%w: the key %s occurs twice", ErrAmbiguous, Path{key})
 	}
 	return &n.entries[s.first], nil
 }
 
-// spot returns the positions of a key, and whether it is there.
+// spot returns the positions of a key, and whether it exists.
 func (n *node) spot(key string) (s spot, there bool) {
 	switch {
 	case n.kind == List:
@@ -104,7 +103,7 @@ func (n *node) spot(key string) (s spot, there bool) {
 	return s, there
 }
 
-// isNumbered reports whether a name is there several times, as name#1, name#2.
+// isNumbered reports whether a name occurs several times, as name#1, name#2.
 func (n *node) isNumbered(name string) bool {
 	if n.index != nil {
 		return n.index.numbered[name]

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// lines writes a line n times, with its number for each %d.
+// lines repeats a line n times, replacing each %d with its number.
 func lines(line string) func(n int) string { return within("", line, "") }
 
-// within does so between two texts.
+// within does the same between two texts.
 func within(before, line, after string) func(n int) string {
 	return func(n int) string {
 		var b strings.Builder
@@ -26,8 +26,8 @@ func within(before, line, after string) func(n int) string {
 	}
 }
 
-// large is files that grow in one way each. They contain what used to be searched again for every other
-// line, here or in a library.
+// large lists files that can be made arbitrarily long, each in a different way. Each has content that once
+// took quadratic time, here or in a library.
 var large = []struct {
 	format Format
 	name   string
@@ -82,9 +82,8 @@ var large = []struct {
 	{JSON, "a text that is not closed", within("[\"", "\\\"", "")},
 }
 
-// TestReadingIsLinear compares the cost of a file with its size: sixteen times as many lines may take 36
-// times the bytes and 60 times the time, while a loop within a loop takes 256 times. A busy machine gets a
-// few tries.
+// TestReadingIsLinear checks that reading sixteen times as many lines takes at most 36 times the bytes and 60
+// times the time; a quadratic reader would take 256 times. It tries a few times, in case the machine is busy.
 func TestReadingIsLinear(t *testing.T) {
 	const few, many = 1000, 16000
 	for _, c := range large {
@@ -107,17 +106,16 @@ type work struct {
 	time  time.Duration
 }
 
-// endless is more than any, and attempts how often a machine that is busy with other
-// things is asked again.
+// endless is more than any real cost. attempts is how often to try on a busy machine.
 var endless = work{1 << 62, 1 << 62}
 
 const attempts = 20
 
-// or returns the least of two readings of one file.
+// or returns the lower of two costs of reading a file.
 func (w work) or(x work) work { return work{min(w.bytes, x.bytes), min(w.time, x.time)} }
 
-// workOf returns the least of a few readings: each opens a file, goes through it and
-// looks some of it up. Files that are refused are only opened.
+// workOf returns the lowest cost of a few tries. Each opens a file, walks it and looks up some values. Files
+// that are refused are only opened.
 func workOf(format Format, text string) work {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	least := endless

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// step is one node on the way to a value.
+// step is one node on the path to a value.
 type step struct {
 	node *node      // the node as written; an alias is not followed yet
 	via  *Reference // set if this step followed a reference
@@ -22,7 +22,7 @@ func (d *Document) lookup(p Path) ([]step, error) {
 	for i, key := range p {
 		at := steps[len(steps)-1].node.resolve()
 		if at.kind != Map && at.kind != List {
-			return nil, d.errorAt(at.start, fmt.Errorf("%s is %w: %s holds a %s", p, ErrNotFound, p[:i], at.kind))
+			return nil, d.errorAt(at.start, fmt.Errorf("%s is %w: %s is a %s", p, ErrNotFound, p[:i], at.kind))
 		}
 		e, through, err := at.child(key)
 		if err != nil {
@@ -57,7 +57,7 @@ func (d *Document) reference(name string, p Path, at int) *Reference {
 	return &Reference{Name: name, Path: p.Join(), Line: line, Column: column}
 }
 
-// notFound returns an error that says how far a path could be followed.
+// notFound returns an error that reports how far a path could be followed.
 func (d *Document) notFound(at *node, p Path, i int) error {
 	where := d.name
 	if i > 0 {
@@ -73,8 +73,7 @@ func (d *Document) notFound(at *node, p Path, i int) error {
 	return d.errorAt(at.start, fmt.Errorf("%s is %w: no %s in %s", p, ErrNotFound, Path{p[i]}, where))
 }
 
-// repeated lists the numbered names of something given several times, and returns the position of the
-// first.
+// repeated lists the numbered names of a repeated name, and returns the position of the first.
 func repeated(at *node, base string) (list string, first int) {
 	var names []string
 	first = -1

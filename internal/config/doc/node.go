@@ -6,23 +6,23 @@ package doc
 type node struct {
 	kind       Kind
 	data       any
-	start, end int    // the value's bytes, without anchor and tag
+	start, end int    // the value's bytes, without its anchor and tag
 	fixed      string // why it cannot be replaced; "" if it can
 	anchor     string
 	entries    []entry
 	// target is the definition of an alias or a variable, and name is its name.
 	target *node
 	name   string
-	// derived are the definitions that a computed number depends on: a change of one of them changes the number.
+	// derived are the definitions that a computed number depends on: changing one of them changes the number.
 	derived []*node
 	// more are further words after a flag's value.
 	more []string
-	// ends is the end of a shell script's value whose beginning is not known.
+	// ends is the known end of a shell value whose beginning is unknown.
 	ends string
-	// style is the format's own note of how the value is written.
+	// style is how the value is written, in the format's own terms.
 	style string
-	// parent is the map or list that contains the node, as its entry slot; index holds the keys of a large
-	// map. All three are set once the tree is complete.
+	// parent is the map or list that contains the node, and slot is the node's position in it; index contains
+	// the keys of a large map. All three are set once the tree is complete.
 	parent *node
 	slot   int
 	index  *keyIndex
@@ -31,7 +31,7 @@ type node struct {
 // entry is one key of a map or one item of a list.
 type entry struct {
 	key      string
-	keyStart int // the beginning of the key; for a list item that of the value
+	keyStart int // where the key begins; for a list item, where the value begins
 	value    *node
 	merge    bool // a YAML << key
 }
@@ -47,16 +47,16 @@ func (n *node) resolve() *node {
 	return n
 }
 
-// Limits: how deep values may be nested, and how many references may lead from one to the next. The size
-// of a file is limited in doc.go, merge keys in keys.go.
+// Limits on how deep values may be nested and how many references may be chained. doc.go limits the file
+// size, keys.go the merge keys.
 const (
 	maxDepth = 64
 	maxHops  = 64
 )
 
-// nestedTooDeep returns the error for a value at a byte that is nested too deeply.
+// nestedTooDeep returns the error for a value that is nested too deep.
 func nestedTooDeep(at int) error {
-	return failAt(at, "values are nested more than %d deep here, and are not read any deeper", maxDepth)
+	return failAt(at, "values are nested more than %d deep here; deeper values are not read", maxDepth)
 }
 
 // tooDeep returns the first value that is nested too deep; nil if none is.

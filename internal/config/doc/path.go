@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// Path leads to a value: the keys from the root down. An item of a list is named by its number,
-// from 0. In shell scripts a path has one step: the variable's name, or the flag with its dashes;
-// if a flag is given several times, --name#2 is the second.
+// Path is the path to a value: the keys from the root down. A list item is named by its index, from 0. In
+// shell scripts a path has one step: the variable's name, or the flag with its dashes; if a flag is given
+// several times, --name#2 is the second.
 type Path []string
 
-// ParsePath reads a path as people write it: data.batch_size, stages[0].lr or stages.0.lr; a key
-// with dots in it is quoted: model."layer.0".dim. Text that begins with a dash is a flag, dots and
-// all.
+// ParsePath reads a path as people write it: data.batch_size, stages[0].lr or stages.0.lr; a key with dots in
+// it is quoted: model."layer.0".dim. Text that begins with a dash is a flag, even if it contains dots.
 func ParsePath(text string) (Path, error) {
 	if strings.HasPrefix(text, "-") {
 		return Path{text}, nil
@@ -53,7 +52,7 @@ func cutStep(text string) (step, rest string, err error) {
 	case strings.HasPrefix(text, "["):
 		inside, rest, ok := strings.Cut(text[1:], "]")
 		if _, err := strconv.ParseUint(inside, 10, 31); !ok || err != nil {
-			return "", "", fmt.Errorf("%q is not an item's number, like [0]", text)
+			return "", "", fmt.Errorf("%q is not a list index like [0]", text)
 		}
 		return inside, rest, nil
 	}

@@ -12,16 +12,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The property: on a random document, with comments, odd spaces, anchors and
-// every style of value, a random edit changes the value it was to change, the
-// bytes around it stay, and every other value reads as before.
+// The property: in a random document with comments, odd spacing, anchors and every style of value, a random
+// edit changes its value, keeps the bytes around it, and leaves every other value as it was.
 
 // writer writes a random document of one format.
 type writer struct {
 	t  *rapid.T
 	b  strings.Builder
 	nl string
-	n  int // names so far, so that each is its own
+	n  int // names so far, to keep them unique
 }
 
 func (w *writer) name() string {
@@ -167,7 +166,7 @@ func (w *writer) shell(size int) {
 	w.line("cat <<END" + w.nl + "--f-0 1" + w.nl + "END")
 }
 
-// readings returns every scalar value of a document by its path. Aliases are left out, because they change with
+// readings returns every scalar value of a document by its path. Aliases are omitted because they change with
 // their targets.
 func readings(d *Document) map[string]string {
 	all := map[string]string{}
@@ -200,7 +199,7 @@ func TestEditsChangeNothingElse(t *testing.T) {
 	}
 }
 
-// randomEdits makes a few edits, one on the result of the other.
+// randomEdits makes a few edits, each on the result of the previous one.
 func randomEdits(t *rapid.T, d *Document) int {
 	made := 0
 	for n := range 3 {
@@ -245,7 +244,7 @@ func randomEdits(t *rapid.T, d *Document) int {
 	return made
 }
 
-// linesStay checks that an insertion only adds: without the new lines, the text is the old one.
+// linesStay checks that an insertion only adds lines: without them, the text is the old one.
 func linesStay(t *rapid.T, before, after *Document) {
 	old, now := string(before.Bytes()), string(after.Bytes())
 	i := 0
@@ -255,6 +254,6 @@ func linesStay(t *rapid.T, before, after *Document) {
 		}
 	}
 	if i < len(old) {
-		t.Fatalf("inserting took something away:\n%s\n---\n%s", old, now)
+		t.Fatalf("inserting removed something:\n%s\n---\n%s", old, now)
 	}
 }

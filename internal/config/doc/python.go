@@ -24,8 +24,8 @@ import (
 //	DataLoader(batch_size=args.bs)           takes its value from --bs
 //	Trainer(args=T(bf16=True)).train()       Trainer.args.bf16
 //
-// Statements under if __name__ == "__main__" count as top-level. Other statements are skipped. Nothing is
-// executed; 5 * 8 is evaluated.
+// Statements under if __name__ == "__main__" are treated as top-level. Other statements are skipped. Nothing
+// is executed, but constant arithmetic like 5 * 8 is evaluated.
 type pythonSyntax struct{}
 
 func (pythonSyntax) parse(src []byte) (*node, error) {
@@ -79,13 +79,13 @@ func pyLines(src []byte, tokens []pyToken) []pyLine {
 
 type pyParser struct {
 	src   []byte
-	names map[string]*node // the file's own names, for x = name
-	// open holds the objects that can have attributes, by name: the last of that
-	// name in each block that an assignment like a.b = 1 was in.
+	names map[string]*node // the names that the file defines, for x = name
+	// open contains the objects that can have attributes, by name: for each block with an assignment like a.b
+	// = 1, the last object of that name.
 	open map[*node]map[string]*node
-	// options are the defaults of the program's flags, by the names that the parsed arguments have, nil for one that
-	// is declared twice; parsed are the variables that hold those arguments, passed the values args.name, and
-	// overwritten those that the program assigns.
+	// options are the defaults of the program's flags, by their names in the parsed arguments; nil for a flag that
+	// is declared twice. parsed are the variables that contain those arguments, passed are the values args.name, and
+	// overwritten are the arguments that the program assigns to.
 	options             map[string]*node
 	parsed, overwritten map[string]bool
 	passed              []pyPassed
@@ -137,8 +137,8 @@ func isMain(tokens []pyToken) bool {
 	return text.String() == `if__name__=="__main__":`
 }
 
-// numberRepeats numbers names that occur several times: a, a become a#1, a#2. Maps with the same name (a
-// function written twice) too.
+// numberRepeats numbers names that occur several times: a, a become a#1, a#2. This includes maps, as for a
+// function that is defined twice.
 func numberRepeats(n *node, depth int) {
 	if depth > maxDepth || n.kind != Map {
 		return

@@ -10,7 +10,7 @@ import (
 // A program often takes a setting from its command line and passes it on: batch_size=args.bs. The value is then the
 // default of the flag --bs.
 
-// pyPassed is a value args.name, which may be that of a flag.
+// pyPassed is a value args.name, which may come from a flag.
 type pyPassed struct {
 	value        *node
 	object, name string
@@ -21,7 +21,7 @@ func isAttribute(tokens []pyToken) bool {
 	return len(tokens) == 3 && tokens[0].kind == pyName && tokens[1].text == "." && tokens[2].kind == pyName
 }
 
-// noteParsed notes the variable that gets the parsed arguments: args = parser.parse_args().
+// noteParsed records the variable that gets the parsed arguments: args = parser.parse_args().
 func (p *pyParser) noteParsed(target, value []pyToken) {
 	if len(target) == 0 || target[0].kind != pyName || len(target) > 1 && target[1].text != "," {
 		return
@@ -34,7 +34,7 @@ func (p *pyParser) noteParsed(target, value []pyToken) {
 	}
 }
 
-// attributeOf returns the name that the parsed arguments have for a flag: dest, or the flag without its dashes.
+// attributeOf returns a flag's name in the parsed arguments: dest, or the flag without its dashes.
 func attributeOf(flag string, call *node) string {
 	if e, _ := call.own("dest"); e != nil {
 		if name, ok := e.value.data.(string); ok {
@@ -44,7 +44,7 @@ func attributeOf(flag string, call *node) string {
 	return strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
 }
 
-// option notes the default of a flag.
+// option records the default of a flag.
 func (p *pyParser) option(name string, value *node) {
 	if _, twice := p.options[name]; twice {
 		value = nil
@@ -63,9 +63,9 @@ func (p *pyParser) resolveArguments() {
 	}
 }
 
-// Passed returns what a Python program does with its flags, by their names in the parsed arguments: the argument of a
-// call that it passes a flag to, batch_size for DataLoader(batch_size=args.bs), or AccumulationSteps for a number that it
-// divides its loss by. A flag that is used in two ways is left out.
+// Passed returns what a Python program uses its flags for, by their names in the parsed arguments: the argument that
+// gets the flag, as in batch_size for DataLoader(batch_size=args.bs), or AccumulationSteps if the loss is divided by
+// it. A flag that is used in two ways is omitted.
 func (d *Document) Passed() map[string]string {
 	if d.format != Python {
 		return nil
@@ -99,8 +99,8 @@ func (d *Document) Passed() map[string]string {
 // BF16 is the use of a flag that turns on autocast to bfloat16.
 const BF16 = "bf16"
 
-// castFlags adds the flags that turn on autocast to bfloat16: those that autocast(dtype=torch.bfloat16, enabled=args.amp)
-// names, and --amp if a program that has it enters no other autocast.
+// castFlags adds the flags that turn on autocast to bfloat16: those in autocast(dtype=torch.bfloat16,
+// enabled=args.amp), and --amp if the program has no other autocast.
 func (p *pyParser) castFlags(tokens []pyToken, out map[string]string) {
 	all, inBF16 := 0, 0
 	var named []string
@@ -131,7 +131,8 @@ func (p *pyParser) castFlags(tokens []pyToken, out map[string]string) {
 // AccumulationSteps is the use of a flag that a program divides its loss by.
 const AccumulationSteps = "accumulation_steps"
 
-// useOf returns what a program does with a value, by the two tokens before it; "" if they do not show it.
+// useOf returns what a program uses a value for, judging by the two tokens before it; "" if they do not show
+// it.
 func useOf(before []pyToken) string {
 	name, sign := before[0], before[1].text
 	switch {

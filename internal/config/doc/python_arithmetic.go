@@ -20,7 +20,7 @@ type arithmetic struct {
 	ok     bool
 }
 
-// take takes the next token if it is one of these signs, and returns the sign or "".
+// take consumes the next token if it is one of these operators, and returns the operator or "".
 func (e *arithmetic) take(signs ...string) string {
 	if len(e.tokens) == 0 || e.tokens[0].kind != pySign {
 		return ""
@@ -104,7 +104,7 @@ func (e *arithmetic) atom() int64 {
 	return i
 }
 
-// limit keeps results where they cannot overflow.
+// limit bounds results so that they cannot overflow.
 const limit = 1 << 62
 
 func (e *arithmetic) plus(a, b int64) int64 {

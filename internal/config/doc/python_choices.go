@@ -5,7 +5,8 @@ package doc
 import "strings"
 
 // Choices returns the values that a Python program's parser accepts for a flag, as in
-// add_argument("--precision", choices=["no", "bf16"]); nil if it accepts any, or if only the program knows.
+// add_argument("--precision", choices=["no", "bf16"]); nil if it accepts any value or the choices are
+// computed.
 func (d *Document) Choices(flag string) []string {
 	if d.format != Python || !strings.Contains(d.text, "choices") {
 		return nil

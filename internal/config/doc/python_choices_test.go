@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestChoices reads what a parser accepts, from the call that declares the flag.
+// TestChoices checks the choices that are read from the call that declares a flag.
 func TestChoices(t *testing.T) {
 	d, err := OpenAs("t.py", Python, []byte(`
 p.add_argument("--batch", type=int, default=4)

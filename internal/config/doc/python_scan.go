@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// pyToken is a word, a number, a string or an operator of Python.
+// pyToken is a Python word, number, string or operator.
 type pyToken struct {
 	kind       pyKind
 	depth      int32 // how many brackets are open around it
 	text       string
 	start, end int
-	// closing is the number of tokens from an opening bracket to its closing one.
+	// closing is the distance, in tokens, from an opening bracket to its closing bracket.
 	closing int
 }
 
@@ -29,13 +29,13 @@ const (
 	pyNewline // the end of a logical line
 )
 
-// pyScanner cuts Python into tokens. It handles what a config needs: all string literals, comments,
-// brackets and line continuations.
+// pyScanner splits Python into tokens. It handles what configs use: all string literals, comments, brackets
+// and line continuations.
 type pyScanner struct {
 	src    []byte
 	text   string // src as a string, so that tokens can be slices of it
 	at     int
-	open   []int // the tokens of the open brackets
+	open   []int // indexes of the open brackets' tokens
 	tokens []pyToken
 }
 
@@ -59,7 +59,7 @@ func (s *pyScanner) add(kind pyKind, end int) {
 	s.at = end
 }
 
-// next takes one token, or skips what lies between tokens.
+// next reads one token, or skips what is between tokens.
 func (s *pyScanner) next() error {
 	c := s.src[s.at]
 	switch {
@@ -88,7 +88,7 @@ func (s *pyScanner) next() error {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// word takes a name, or the prefix of a string and the string.
+// word reads a name, or a string with its prefix.
 func (s *pyScanner) word() error {
 	end := s.at
 	for end < len(s.src) {
@@ -127,7 +127,7 @@ func (s *pyScanner) number() {
 	s.add(pyNumber, end)
 }
 
-// quoted takes a string whose opening quotes begin at a byte.
+// quoted reads a string whose opening quotes are at the given byte.
 func (s *pyScanner) quoted(quotes int) error {
 	quote := s.src[quotes : quotes+1]
 	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(s.src[quotes:], triple) {
@@ -159,7 +159,7 @@ func (s *pyScanner) sign(c byte) error {
 		}
 	}
 	end := s.at + 1
-	if end < len(s.text) && strings.IndexByte("=*/<>", s.text[end]) >= 0 { // signs like **= and //=
+	if end < len(s.text) && strings.IndexByte("=*/<>", s.text[end]) >= 0 { // operators like **= and //=
 		for _, sign := range pySigns {
 			if strings.HasPrefix(s.text[s.at:], sign) {
 				end = s.at + len(sign)
@@ -170,17 +170,17 @@ func (s *pyScanner) sign(c byte) error {
 	s.add(pySign, end)
 	if c == '(' || c == '[' || c == '{' {
 		if s.open = append(s.open, len(s.tokens)-1); len(s.open) > maxDepth {
-			return failAt(s.at-1, "brackets are nested more than %d deep here, and are not read any deeper", maxDepth)
+			return failAt(s.at-1, "brackets are nested more than %d deep here; deeper ones are not read", maxDepth)
 		}
 	}
 	return nil
 }
 
-// close closes the last open bracket, which must be opening.
+// close closes the last open bracket, which must match.
 func (s *pyScanner) close(opening byte) error {
 	last := len(s.open) - 1
 	if last < 0 || s.tokens[s.open[last]].text[0] != opening {
-		return failAt(s.at, "the bracket %c closes nothing", s.src[s.at])
+		return failAt(s.at, "the bracket %c has no opening bracket", s.src[s.at])
 	}
 	s.tokens[s.open[last]].closing = len(s.tokens) - s.open[last]
 	s.open = s.open[:last]

@@ -32,7 +32,7 @@ func (p *pyParser) statement(into *node, tokens []pyToken) {
 	}
 }
 
-// fieldDefault returns the default of a dataclass's field(default=8); any other value stays as it is.
+// fieldDefault returns the default in a dataclass's field(default=8); it returns any other value unchanged.
 func fieldDefault(tokens []pyToken, n *node) *node {
 	if n.style != pyCall || tokens[0].text != "field" && tokens[0].text != "dataclasses" && tokens[0].text != "Field" {
 		return n
@@ -106,7 +106,7 @@ func (p *pyParser) argument(into *node, tokens []pyToken) {
 	}
 }
 
-// trainer reads a call of a trainer whose result has no name: its arguments can be a run's whole
+// trainer reads a trainer call whose result is not assigned: its arguments can be a run's whole
 // configuration.
 func (p *pyParser) trainer(into *node, tokens []pyToken) {
 	for i, t := range tokens[:len(tokens)-1] {

@@ -2,7 +2,7 @@
 
 package doc
 
-// splitAssignment cuts target = value, with or without a type between.
+// splitAssignment splits target = value, with or without a type annotation.
 func splitAssignment(tokens []pyToken) (target, value []pyToken) {
 	for i, t := range tokens {
 		if t.depth > 0 || t.kind != pySign {

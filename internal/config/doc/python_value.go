@@ -109,7 +109,7 @@ func enclosed(tokens []pyToken) bool {
 	return tokens[0].closing > 0 && tokens[0].closing == len(tokens)-1
 }
 
-// isParenthesized reports whether tokens are one expression in parentheses, and no tuple.
+// isParenthesized reports whether tokens are one expression in parentheses, not a tuple.
 func isParenthesized(tokens []pyToken) bool {
 	if len(tokens) < 3 || !enclosed(tokens) || tokens[0].text != "(" {
 		return false
@@ -159,7 +159,7 @@ func (p *pyParser) arguments(n *node, tokens []pyToken, depth int) {
 	}
 }
 
-// lambdaBody returns what a lambda without defaults computes, such as the call of a tokenizer; nil for anything else.
+// lambdaBody returns the body of a lambda without default arguments, such as a tokenizer call; nil for anything else.
 func lambdaBody(tokens []pyToken) []pyToken {
 	if tokens[0].text != "lambda" {
 		return nil
@@ -190,7 +190,7 @@ func parts(tokens []pyToken) [][]pyToken {
 	return all
 }
 
-// dict reads {"a": 1}. A comprehension or a set is left as an expression.
+// dict reads {"a": 1}. A comprehension or a set stays an expression.
 func (p *pyParser) dict(n *node, tokens []pyToken, depth int) {
 	var entries []entry
 	for _, part := range parts(tokens) {

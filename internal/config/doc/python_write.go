@@ -18,7 +18,7 @@ func (pythonSyntax) render(_ []byte, old *node, value any) (string, any, error) 
 	return pyText(value, old.style), value, nil
 }
 
-// pyText writes a value, a string in the quotes of the old one.
+// pyText returns a value as Python. A string gets the quotes of the old one.
 func pyText(value any, quote string) string {
 	switch v := value.(type) {
 	case nil:
@@ -37,7 +37,7 @@ func pyText(value any, quote string) string {
 // isIdentifier reports whether a key can be a name in Python.
 func isIdentifier(key string) bool { return key != "" && nameEnd(key, "") == len(key) }
 
-// insert puts a key into a dict or a call, or an assignment after the last one.
+// insert adds a key to a dict or a call, or an assignment after the last one.
 func (pythonSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
 	inside := *parent
 	inside.entries = slices.DeleteFunc(slices.Clone(parent.entries), func(e entry) bool {
@@ -65,11 +65,11 @@ func (pythonSyntax) insert(src []byte, parent *node, keys []string, value any) (
 		return bracketInsert(src, &inside, keys[0]+"="+text, "#"), nil
 	case pyBlock:
 		if !isIdentifier(keys[0]) || len(parent.entries) == 0 {
-			return nil, fmt.Errorf("%w: there is no place for %s", ErrFixed, keys[0])
+			return nil, fmt.Errorf("%w: there is nowhere to add %s", ErrFixed, keys[0])
 		}
 		return []splice{pyAppend(src, parent, keys[0]+" = "+text)}, nil
 	}
-	return nil, fmt.Errorf("%w: there is no place for %s", ErrFixed, keys[0])
+	return nil, fmt.Errorf("%w: there is nowhere to add %s", ErrFixed, keys[0])
 }
 
 // emptyCall reports whether a call has nothing between its brackets.
@@ -79,7 +79,7 @@ func emptyCall(src []byte, n *node) bool {
 	return open >= 0 && strings.TrimSpace(text[open+1:len(text)-1]) == ""
 }
 
-// pyAppend puts a statement after the last simple assignment of a block.
+// pyAppend adds a statement after the last simple assignment of a block.
 func pyAppend(src []byte, block *node, statement string) splice {
 	last := block.entries[len(block.entries)-1]
 	for _, e := range slices.Backward(block.entries) {

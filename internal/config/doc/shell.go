@@ -11,8 +11,8 @@ import (
 	"snug/internal/shellsrc"
 )
 
-// shellSyntax reads the scripts that start training runs. Package shellsrc works out which words each command gets, and
-// where their texts are. The entries are variables and, for each command, its flags and assignments:
+// shellSyntax reads the scripts that start training runs. Package shellsrc works out the words of each command and
+// where their text is. The entries are variables and, for each command, its flags and assignments:
 //
 //	BATCH=8                    BATCH
 //	ACC=${ACC:-4}              ACC: the 4, which applies unless the caller sets ACC
@@ -28,10 +28,10 @@ import (
 type shellSyntax struct {
 	beside   func(name string) (text string, ok bool) // the text of a file that the script sources
 	commands []shCommand
-	broken   map[int]int // commands that end too early, and where they would go on
+	broken   map[int]int // commands that end too early, and where they were meant to continue
 }
 
-// shCommand is a command, in all the ways in which it is started, and its entries.
+// shCommand is a command, with every way it is started, and its entries.
 type shCommand struct {
 	at      int
 	runs    []shellsrc.Command
@@ -46,7 +46,7 @@ const (
 	shDefault  = "default"  // within ${NAME:-…}
 	shSwitch   = "switch"   // a flag without a value
 	shWithin   = "within"   // part of a longer text
-	shComputed = "computed" // put together from several texts
+	shComputed = "computed" // built from several texts
 )
 
 func (s *shellSyntax) parse(src []byte) (*node, error) {
@@ -76,7 +76,7 @@ func (s *shellSyntax) parse(src []byte) (*node, error) {
 }
 
 // mended returns commands with the lines that were meant to continue them. A comment between continued lines ends a
-// command, so that a shell takes the next line, which begins with a flag, for a separate command.
+// command, so the shell treats the next line, which begins with a flag, as a separate command.
 func (s *shellSyntax) mended(of []shellsrc.Command) []shellsrc.Command {
 	out := make([]shellsrc.Command, 0, len(of))
 	for _, c := range of {
@@ -90,25 +90,25 @@ func (s *shellSyntax) mended(of []shellsrc.Command) []shellsrc.Command {
 		}
 		if s.broken[out[last].At] == 0 {
 			s.broken[out[last].At] = c.At
-			out[last].Words = slices.Clip(out[last].Words) // another way to start the command may share them
+			out[last].Words = slices.Clip(out[last].Words) // the slice may be shared with another way to start the command
 		}
 		out[last].Words = append(out[last].Words, c.Words...)
 	}
 	return out
 }
 
-// shParser makes the entries of a script.
+// shParser builds the entries of a script.
 type shParser struct {
 	src         string
 	root        *node
 	words       []shellsrc.RawWord // in the order of the script
-	definitions map[int]*node      // by where they begin
+	definitions map[int]*node      // by start position
 	names       map[*node]string   // of the definitions
-	owners      map[int]*node      // the values, by where they are
+	owners      map[int]*node      // the values, by position
 	there       map[shEntry]entry
 }
 
-// shEntry identifies an entry: a text that several commands get is one entry.
+// shEntry identifies an entry. A text that several commands get is a single entry.
 type shEntry struct {
 	key, text    string
 	keyStart, at int
@@ -135,13 +135,13 @@ func (p *shParser) define(d shellsrc.Definition) {
 		n = p.varying(d.Values, n)
 	case strings.HasPrefix(text, "--") || strings.Contains(text, " --"):
 		delete(p.owners, n.start)
-		n = &node{kind: Expression, start: n.start, end: n.end, style: shComputed, fixed: "it holds flags"}
+		n = &node{kind: Expression, start: n.start, end: n.end, style: shComputed, fixed: "it contains flags"}
 	}
 	p.definitions[d.At], p.names[n] = n, d.Name
 	p.root.entries = append(p.root.entries, entry{key: d.Name, keyStart: d.At, value: n})
 }
 
-// varying returns the value of something that has several in turn.
+// varying returns the value of a variable that takes several values in turn.
 func (p *shParser) varying(values []shellsrc.Word, like *node) *node {
 	var texts []string
 	for _, v := range values {
@@ -158,7 +158,7 @@ func (p *shParser) varying(values []shellsrc.Word, like *node) *node {
 		fixed: "it takes several values in turn: " + strings.Join(texts, ", ")}
 }
 
-// loose adds the flags in a text or an array that no command gets: another script may use it.
+// loose adds the flags in a text or an array that no command uses: another script may use it.
 func (p *shParser) loose(d shellsrc.Definition) {
 	if d.Used {
 		return
@@ -175,7 +175,7 @@ func (p *shParser) loose(d shellsrc.Definition) {
 	}
 }
 
-// addUse adds a flag, unless the same text is there already, and returns its entry.
+// addUse adds a flag, unless the same text has been added before, and returns its entry.
 func (p *shParser) addUse(u *flagUse, at int) entry {
 	u.keyStart = cmp.Or(max(u.keyStart, 0), at)
 	id := shEntry{key: u.key, keyStart: u.keyStart, at: -1}

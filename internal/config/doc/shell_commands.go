@@ -10,27 +10,27 @@ import (
 // Command is a command that a shell script starts.
 type Command struct {
 	Line  int      // where it begins; 0 if the script builds it from parts
-	Words []string // expanded; a word that is not known is there as written, without quotes
+	Words []string // expanded; an unknown word is given as written, without quotes
 	Lines []int    // of the words
-	// Keys are the keys of its flags and arguments in the document, Environment those of the variables in its
-	// environment.
+	// Keys are the keys of its flags and arguments in the document, and Environment the keys of the variables
+	// in its environment.
 	Keys, Environment map[string]bool
 	// Passes are the keys of the variables that are values or arguments of the command.
 	Passes map[string]bool
-	// Unknown says why words that may hold any number of flags are not known, by word.
+	// Unknown lists the unknown words, which may expand to any number of flags, and why they are unknown.
 	Unknown []UnknownWord
-	// Broken is the first line that was most likely meant for this command but that the shell does not pass,
-	// because a comment ends the command before it; 0 if there is none.
+	// Broken is the first line that was probably meant for this command but is cut off by a comment; 0 if
+	// there is none.
 	Broken int
-	// Maybe means that it depends on something unknown whether the command is started.
+	// Maybe means that whether the command is started depends on something unknown.
 	Maybe bool
 }
 
-// UnknownWord is a word of a command that may be any number of words.
+// UnknownWord is a word of a command that may expand to any number of words.
 type UnknownWord struct{ Text, Why string }
 
-// Commands returns the commands that a shell script starts, in the order of the script; nil for any other file. A
-// command in a loop or a function counts once.
+// Commands returns the commands that a shell script starts, in script order; nil for any other file. A command in
+// a loop or a function is listed once.
 func (d *Document) Commands() []Command {
 	s, ok := d.syntax.(*shellSyntax)
 	if !ok {

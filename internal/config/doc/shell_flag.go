@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// InsertFlag adds a flag to the command of a shell script that has another flag. A flag that is true is
-// written without a value.
+// InsertFlag adds a flag to the shell command that has another given flag. A true value is written as a flag
+// without a value.
 func (d *Document) InsertFlag(flag, beside Path, value any) (*Document, error) {
 	value, err := plain(value)
 	if err != nil {
@@ -26,8 +26,8 @@ func (d *Document) InsertFlag(flag, beside Path, value any) (*Document, error) {
 	return d.apply([]splice{besideFlag(d.src, e, item)}, expected{at: d.root, keys: flag, reads: value})
 }
 
-// SetFlag turns off a flag without a value by giving it one: --bf16 becomes --bf16 False, as parsers of
-// true and false take it.
+// SetFlag turns off a flag without a value by giving it one: --bf16 becomes --bf16 False, which parsers of
+// booleans accept.
 func (d *Document) SetFlag(flag Path, value any) (*Document, error) {
 	e, line, err := d.commandOf(flag)
 	if err != nil {
@@ -69,7 +69,7 @@ func (d *Document) commandOf(flag Path) (entry, []shWord, error) {
 	return e, words[from:to], nil
 }
 
-// flagItem returns a flag with its value, as the command writes others.
+// flagItem returns a flag with its value, in the style of the command's other flags.
 func flagItem(src []byte, line []shWord, flag string, value any) (string, error) {
 	if value == true {
 		return flag, nil
@@ -82,7 +82,7 @@ func flagItem(src []byte, line []shWord, flag string, value any) (string, error)
 }
 
 // besideFlag returns the insertion of an item after a flag and its value, on a line of its own if the flag is;
-// before the flag if what follows the value could be taken for a value of the new one.
+// before the flag if the words after it could be taken for the new flag's value.
 func besideFlag(src []byte, e entry, item string) splice {
 	end := e.value.end
 	if e.value.style == shSingle || e.value.style == shDouble || e.value.style == shDefault || e.value.target != nil {
@@ -98,7 +98,7 @@ func besideFlag(src []byte, e entry, item string) splice {
 	return splice{e.keyStart, e.keyStart, item + " "}
 }
 
-// wordEnd returns the end of the shell word that a byte is in.
+// wordEnd returns the end of the shell word at a byte.
 func wordEnd(src []byte, at int) int {
 	words, _ := scanShell(src)
 	for _, w := range words {

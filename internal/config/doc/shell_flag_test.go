@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestInsertFlag adds flags to the command that has another one, where no word after them can be taken for
-// their value and no redirection comes between.
+// TestInsertFlag checks that a flag is added to the command that has another flag, where no later word can be
+// taken for its value and no redirection is in between.
 func TestInsertFlag(t *testing.T) {
 	tests := map[string]struct {
 		before string

@@ -13,14 +13,15 @@ import (
 type flagUse struct {
 	key      string
 	keyStart int
-	start    int // of the flag as written, -1 if it is built from parts
+	start    int // of the flag as written; -1 if it is built from parts
 	end      int
 	value    shellsrc.Word
 	isSwitch bool
 	more     []string // further words before the next flag, which may be values too
 }
 
-// flagUses returns the flags and assignments of a command. The first word is its name, unless all count.
+// flagUses returns the flags and assignments of a command. The first word is skipped as the command's name,
+// unless all is set.
 func flagUses(words []shellsrc.Word, all bool) []*flagUse {
 	out := make([]*flagUse, 0, len(words)/2)
 	for i := 0; i < len(words); i++ {
@@ -31,14 +32,15 @@ func flagUses(words []shellsrc.Word, all bool) []*flagUse {
 		if u != nil {
 			out = append(out, u)
 		} else if text, known := words[i].Text(); known && strings.Contains(text, " --") {
-			out = append(out, flagUses(words[i].Fields(), true)...) // a command of its own
+			out = append(out, flagUses(words[i].Fields(), true)...) // a separate command
 		}
 		i += took
 	}
 	return out
 }
 
-// useAt reads the flag or assignment that comes first, nil if there is none, and returns the number of further words that it took.
+// useAt reads the flag or assignment at the first word, nil if it is neither, and returns the number of further words
+// used.
 func useAt(words []shellsrc.Word) (u *flagUse, took int) {
 	w := &words[0]
 	known := w.Known()
@@ -85,7 +87,7 @@ func isValue(w shellsrc.Word) bool {
 	return (!strings.HasPrefix(text, "-") || isNegative(text)) && !isDottedKey(text) && !(w.Many() && text == "" && strings.Contains(w.Raw, "@"))
 }
 
-// lastOnly leaves out the flags that are given again later: a program takes the last one.
+// lastOnly omits flags that are given again later, because a program uses the last one.
 func lastOnly(uses []*flagUse) []*flagUse {
 	last := make(map[string]int, len(uses))
 	for i, u := range uses {
@@ -100,7 +102,7 @@ func lastOnly(uses []*flagUse) []*flagUse {
 	return out
 }
 
-// command adds the flags of a command that is started in one or several ways.
+// command adds the flags of a command that may be started in several ways.
 func (p *shParser) command(runs []shellsrc.Command) shCommand {
 	out := shCommand{at: runs[0].At, runs: runs}
 	first := lastOnly(flagUses(runs[0].Words, false))
@@ -130,7 +132,7 @@ func (p *shParser) command(runs []shellsrc.Command) shCommand {
 	return out
 }
 
-// addMerged adds a flag that has to be the same in the other ways a command is started.
+// addMerged adds a flag that must be the same in every way a command is started.
 func (p *shParser) addMerged(u *flagUse, others []map[string]*flagUse, at int) entry {
 	values := []shellsrc.Word{u.value}
 	for _, byKey := range others {

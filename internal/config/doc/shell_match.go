@@ -7,8 +7,7 @@ import "strings"
 // Matchers for the words of a script. Every word of every command is checked with these, so they are
 // written by hand instead of as regular expressions; a test compares them with the expressions.
 
-// runEnd returns the length of the run of letters, digits, underscores and the characters of others at the
-// beginning of a text.
+// runEnd returns the length of the text's prefix of letters, digits, underscores and characters in others.
 func runEnd(text, others string) int {
 	for i := range len(text) {
 		c := text[i]
@@ -21,7 +20,7 @@ func runEnd(text, others string) int {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// nameEnd returns the length of the name at the beginning of a text, in which the characters of others are
+// nameEnd returns the length of the name at the beginning of a text, in which the characters in others are
 // allowed too; 0 if there is no name.
 func nameEnd(text, others string) int {
 	if text == "" || text[0] != '_' && !isLetter(text[0]) {
@@ -30,8 +29,8 @@ func nameEnd(text, others string) int {
 	return runEnd(text, others)
 }
 
-// flagOf returns the flag in --name or --name=…, "" if a word begins with none; equals is true for the
-// second form.
+// flagOf returns the flag in --name or --name=…, or "" if the word is neither; equals is true for the second
+// form.
 func flagOf(word string) (flag string, equals bool) {
 	dashes := 0
 	for dashes < min(2, len(word)) && word[dashes] == '-' {
@@ -78,7 +77,7 @@ func isDottedKey(word string) bool {
 	return size > 0 && steps > 0 && strings.HasPrefix(rest, "=")
 }
 
-// isLiteral reports whether a shell takes text literally.
+// isLiteral reports whether text needs no quotes in a shell.
 func isLiteral(text string) bool { return runEnd(text, "./:+,=@%~^-") == len(text) }
 
 // isNegative reports whether a word is a negative number, which is not a flag.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The expressions that the functions of shell_match.go stand for.
+// The regular expressions that the functions in shell_match.go replace.
 var (
 	flag      = regexp.MustCompile(`^(--?[A-Za-z][A-Za-z0-9_.-]*)(=)?`)
 	override  = regexp.MustCompile(`^[+]{0,2}([A-Za-z_][A-Za-z0-9_./@-]*)=`)

@@ -9,8 +9,8 @@ import (
 	"snug/internal/shellsrc"
 )
 
-// value returns the value of a word, or of the rest of one after a flag. at is a byte to name if the word is not
-// written in one place.
+// value returns the value of a word, or of the rest of one after a flag. at is the position to report if the
+// word is not written in one place.
 func (p *shParser) value(w shellsrc.Word, at int) *node {
 	n := &node{kind: Expression, start: w.Start, end: w.End, style: shPlain, fixed: w.Why()}
 	if n.start < 0 || n.end < n.start {
@@ -50,8 +50,8 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 	return n
 }
 
-// owned returns the value of a text in the script. If a variable has that text, it leads
-// there; if another flag has it, neither can be changed alone.
+// owned returns the value of a text in the script. If the text is a variable's, the value refers to the
+// variable; if another flag has it, neither can be changed alone.
 func (p *shParser) owned(n *node, at int) *node {
 	owner := p.owners[n.start]
 	if owner == nil || n.start == n.end {
@@ -90,7 +90,7 @@ func (p *shParser) written(n *node, piece shellsrc.Piece) bool {
 	return n.style != shPlain || isLiteral(piece.Text) || !strings.ContainsAny(piece.Text, `\$`)
 }
 
-// wordAt returns the word as written that a byte is in.
+// wordAt returns the word, as written, at a byte.
 func (p *shParser) wordAt(at int) shellsrc.RawWord {
 	i := sort.Search(len(p.words), func(i int) bool { return p.words[i].Start > at })
 	for i--; i >= 0 && p.words[i].End <= at && p.words[i].Start == p.words[i].End; i-- {

@@ -27,7 +27,7 @@ func scanShell(src []byte) ([]shWord, error) {
 	return out, nil
 }
 
-// shellError returns a mistake in a script as one of a parser.
+// shellError converts an error in a script to a parser error.
 func shellError(err error) error {
 	var mistake *shellsrc.SyntaxError
 	if errors.As(err, &mistake) {

@@ -44,7 +44,7 @@ func shText(value any, was string) (string, error) {
 	return bare(value), nil
 }
 
-// shQuote puts text in quotes that keep it as it is.
+// shQuote returns text in quotes that preserve it.
 func shQuote(text, quote string) (string, error) {
 	if strings.ContainsAny(text, "$`\\\"'!") {
 		return "", fmt.Errorf("%w: %q has characters that are special in a shell", ErrKind, text)
@@ -52,7 +52,7 @@ func shQuote(text, quote string) (string, error) {
 	return quote + text + quote, nil
 }
 
-// shWordOf returns a value as one word of a new argument, quoted if the shell would not take it literally.
+// shWordOf returns a value as one word, quoted if the shell needs it.
 func shWordOf(value any, was string) (string, error) {
 	text, err := shText(value, was)
 	if err == nil && (!isLiteral(text) || text == "") {
@@ -82,7 +82,7 @@ func (*shellSyntax) insert(src []byte, parent *node, keys []string, value any) (
 	}
 	line := busiest(src, words, flag)
 	if line == nil {
-		return nil, fmt.Errorf("%w: no command in the script has such arguments", ErrFixed)
+		return nil, fmt.Errorf("%w: no command in the script has arguments of this kind", ErrFixed)
 	}
 	last := line[len(line)-1]
 	item := keys[0] + "=" + text
@@ -97,13 +97,13 @@ func (*shellSyntax) insert(src []byte, parent *node, keys []string, value any) (
 	return []splice{{last.end, last.end, " " + item}}, nil
 }
 
-// isVariable reports whether a name is one that environment variables usually have.
+// isVariable reports whether a name looks like that of an environment variable.
 func isVariable(name string) bool {
 	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && (name[0] < '0' || name[0] > '9')
 }
 
-// exported sets an environment variable for all commands of a script: below the comments at its top, which may be
-// directives of a scheduler.
+// exported sets an environment variable for all commands of a script. It goes below the comments at the top,
+// which may be scheduler directives.
 func exported(src []byte, name string, value any) ([]splice, error) {
 	text, err := shWordOf(value, "")
 	if err != nil {

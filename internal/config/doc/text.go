@@ -16,12 +16,12 @@ func newline(src []byte) string {
 	return "\n"
 }
 
-// lineStart returns the beginning of the line of a byte.
+// lineStart returns the beginning of the line that contains a byte.
 func lineStart(src []byte, at int) int {
 	return bytes.LastIndexByte(src[:at], '\n') + 1
 }
 
-// lineEnd returns the end of the line of a byte, before its line ending.
+// lineEnd returns the end of the line that contains a byte, before its line ending.
 func lineEnd(src []byte, at int) int {
 	end := len(src)
 	if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
@@ -33,7 +33,7 @@ func lineEnd(src []byte, at int) int {
 	return end
 }
 
-// indentation returns the white space that the line of a byte begins with.
+// indentation returns the leading white space of the line that contains a byte.
 func indentation(src []byte, at int) string {
 	line := src[lineStart(src, at):]
 	line = bytes.TrimPrefix(line, []byte(bom))
@@ -54,7 +54,7 @@ func contentStart(src []byte) int {
 	return 0
 }
 
-// formatFloat writes a number so that every reader takes it for a float: PyYAML reads 1e-05 as a string,
+// formatFloat formats a number so that every parser reads it as a float: PyYAML reads 1e-05 as a string but
 // 1.0e-05 as a number.
 func formatFloat(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
@@ -76,7 +76,7 @@ func numeric(text string) bool {
 	return strings.EqualFold(text, "true") || strings.EqualFold(text, "false")
 }
 
-// bare formats a value that is not a string, as most formats do.
+// bare formats a value that is not a string the way most formats write it.
 func bare(value any) string {
 	switch v := value.(type) {
 	case bool:
@@ -91,7 +91,7 @@ func bare(value any) string {
 	return "null"
 }
 
-// likeBool writes a bool in the style of another: yes and no, True and False.
+// likeBool formats a bool in the style of another: yes and no, True and False.
 func likeBool(v bool, like string) string {
 	pairs := [][2]string{{"yes", "no"}, {"on", "off"}, {"y", "n"}, {"true", "false"}}
 	words := pairs[3]

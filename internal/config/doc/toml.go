@@ -8,17 +8,16 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tomlSyntax reads TOML. The library's parser gives the bytes of keys and values; the tables are
-// put together here, with TOML's rules on what may be written twice. The library's decoder checks
-// these rules too, but searches all earlier keys for each key.
+// tomlSyntax reads TOML. The library's parser returns the bytes of keys and values; the tables are built
+// here, with TOML's rules on what may be defined twice. The library's decoder checks these rules too, but
+// takes quadratic time.
 type tomlSyntax struct{}
 
-// The styles of tables: a word, and for those that can be written to from
-// elsewhere the key that leads there.
+// The styles of tables. Those that can be extended from elsewhere are followed by the table's key.
 const (
 	tomlHeader   = "header "   // [a.b] or [[a.b]]
-	tomlImplicit = "implicit " // a, where there is only [a.b]
-	tomlDotted   = "dotted "   // a, where there is a.b = 1
+	tomlImplicit = "implicit " // a, if there is only [a.b]
+	tomlDotted   = "dotted "   // a, if there is a.b = 1
 	tomlInline   = "inline"    // {b = 1}
 )
 
@@ -45,7 +44,7 @@ func (b *tomlBuilder) syntaxError(err error) error {
 	return failAt(b.from+int(b.parser.Range(p.Highlight).Offset), "%s", p.Message)
 }
 
-// tomlBuilder puts the tables together.
+// tomlBuilder builds the tables.
 type tomlBuilder struct {
 	src     []byte
 	from    int
@@ -53,9 +52,9 @@ type tomlBuilder struct {
 	root    *node
 	current *node              // the table of the last header
 	there   map[tomlSpot]*node // every key of every table
-	key     int                // the byte at which the key of this expression begins
+	key     int                // where the key of this expression begins
 	err     error
-	wrong   error // an invalid value; it is reported if no key is at fault
+	wrong   error // an invalid value; reported only if no key is at fault
 }
 
 // tomlSpot is a key of a table.
@@ -64,26 +63,26 @@ type tomlSpot struct {
 	key string
 }
 
-// add puts a value into a table.
+// add adds a value to a table.
 func (b *tomlBuilder) add(in *node, key string, keyStart int, n *node) *node {
 	in.entries = append(in.entries, entry{key: key, keyStart: keyStart, value: n})
 	b.there[tomlSpot{in, key}] = n
 	return n
 }
 
-// fail notes an error, unless there was one before.
+// fail records an error, unless there was one before.
 func (b *tomlBuilder) fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// refuse notes an error in the key of this expression.
+// refuse records an error in the key of this expression.
 func (b *tomlBuilder) refuse(format string, args ...any) {
 	b.fail(failAt(b.key, format, args...))
 }
 
-// expression takes a header or a key with its value.
+// expression reads a header, or a key with its value.
 func (b *tomlBuilder) expression(e *unstable.Node) {
 	keys := b.keys(e.Key())
 	if b.err != nil {

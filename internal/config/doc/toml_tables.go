@@ -10,22 +10,22 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// TOML allows a table to be written in several places, but each part of it in one way only: a table has
-// one [header]; a table made by a dotted key cannot have a header; a list of tables has only [[headers]];
-// a value is never extended.
+// TOML allows a table to be written in several places, with restrictions: a table has one [header]; a table
+// created by a dotted key cannot have a header; a list of tables has only [[headers]]; a value is never
+// extended.
 
-// isDotted reports whether a table was made by a dotted key.
+// isDotted reports whether a table was created by a dotted key.
 func isDotted(n *node) bool { return strings.HasPrefix(n.style, tomlDotted) }
 
 // isTables reports whether a value is a list of tables with headers.
 func isTables(n *node) bool { return n.kind == List && strings.HasPrefix(n.style, tomlHeader) }
 
-// isTable reports whether a value is a table that headers lead to.
+// isTable reports whether a value is a table that headers can extend.
 func isTable(n *node) bool {
 	return n.kind == Map && (strings.HasPrefix(n.style, tomlHeader) || strings.HasPrefix(n.style, tomlImplicit))
 }
 
-// header makes the table of a [header], or of a [[header]] if array is set, the current one.
+// header makes the table of a [header], or of a [[header]] if array is set, the current table.
 func (b *tomlBuilder) header(keys []tomlKey, array bool) {
 	at := b.root
 	line := max(lineStart(b.src, keys[0].start), b.from)
@@ -45,8 +45,8 @@ func (b *tomlBuilder) header(keys []tomlKey, array bool) {
 	b.current = at
 }
 
-// through returns the table that a part of a header leads through. A missing table is made; for a list of
-// tables it is the last item.
+// through returns the table for one part of a header. A missing table is created; in a list of tables, the
+// last item is used.
 func (b *tomlBuilder) through(at *node, k tomlKey, line int, key string) *node {
 	n := b.there[tomlSpot{at, k.name}]
 	switch {
@@ -99,8 +99,7 @@ func (b *tomlBuilder) item(at *node, k tomlKey, line int, key string) *node {
 	return n
 }
 
-// keyValue adds a key to a table and returns where its value ends: there every
-// table that a dotted key leads through ends too.
+// keyValue adds a key to a table and returns where its value ends. The tables in a dotted key end there too.
 func (b *tomlBuilder) keyValue(at *node, keys []tomlKey, v *unstable.Node, depth int) int {
 	names := written(keys)
 	last := len(keys) - 1

@@ -59,7 +59,7 @@ func (b *tomlBuilder) items(n *node, v *unstable.Node, depth int) {
 	n.end = tomlClosing(b.src, n.end)
 }
 
-// tomlSkip goes past white space, commas, comments and line ends.
+// tomlSkip skips white space, commas, comments and line ends.
 func tomlSkip(src []byte, at int) int {
 	for at < len(src) {
 		switch {
@@ -77,9 +77,8 @@ func tomlSkip(src []byte, at int) int {
 // tomlClosing returns the byte after a closing bracket.
 func tomlClosing(src []byte, at int) int { return min(tomlSkip(src, at)+1, len(src)) }
 
-// tomlCheck returns the error in a number or a date that the parser accepted: one that is too large, or
-// the 31st of February. It asks the library's decoder; most numbers are so simple that this is not
-// needed.
+// tomlCheck returns the error in a number or a date that the parser accepted, such as a number that is too
+// large or 31 February. It uses the library's decoder, unless the number is a simple one.
 func tomlCheck(kind unstable.Kind, text string, at int) error {
 	if kind == unstable.String || kind == unstable.Bool || kind == unstable.Integer && isPlainInteger(text) {
 		return nil
@@ -95,13 +94,13 @@ func tomlCheck(kind unstable.Kind, text string, at int) error {
 	return failAt(at+max(column-1-len(key), 0), "%s", strings.TrimPrefix(d.Error(), "toml: "))
 }
 
-// isPlainInteger reports whether a text is a whole number that surely fits: no sign, no underscores, not
+// isPlainInteger reports whether a text is a whole number that is sure to fit: no sign, no underscores, not
 // in hexadecimal.
 func isPlainInteger(text string) bool {
 	return len(text) <= 18 && strings.Trim(text, "0123456789") == "" && (text[0] != '0' || len(text) == 1)
 }
 
-// tomlScalar decodes a single value into n.
+// tomlScalar decodes a scalar into n.
 func tomlScalar(n *node, v *unstable.Node, text string) {
 	n.kind, n.style = Expression, "plain"
 	digits := strings.ReplaceAll(text, "_", "")

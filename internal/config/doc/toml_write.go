@@ -16,7 +16,7 @@ func (tomlSyntax) render(_ []byte, old *node, value any) (string, any, error) {
 	return text, value, err
 }
 
-// tomlText writes a value, a string in the quotes of the old one.
+// tomlText returns a value as TOML. A string gets the quotes of the old one.
 func tomlText(value any, style string) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -30,7 +30,7 @@ func tomlText(value any, style string) (string, error) {
 	return bare(value), nil
 }
 
-// tomlName writes a key.
+// tomlName returns a key as TOML, quoted if necessary.
 func tomlName(key string) string {
 	if key != "" && runEnd(key, "-") == len(key) {
 		return key
@@ -46,8 +46,7 @@ func tomlNames(keys []string) string {
 	return strings.Join(names, ".")
 }
 
-// insert puts a key after the last one of its table; a table that is missing
-// gets a header.
+// insert adds a key after the last one in its table; a missing table gets a header.
 func (tomlSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
 	text, err := tomlText(value, "")
 	if err != nil {
@@ -82,7 +81,7 @@ func join(prefix, key string) string {
 	return prefix + "." + key
 }
 
-// tomlLine puts a line after the last one of a table.
+// tomlLine adds a line after the last one of a table.
 func tomlLine(src []byte, table *node, line string) splice {
 	nl := newline(src)
 	if table.end > contentStart(src) {
@@ -92,7 +91,7 @@ func tomlLine(src []byte, table *node, line string) splice {
 		}
 		return appendLine(src, lineEnd(src, table.end), line)
 	}
-	// The root without a key: before the first header, or after the comments.
+	// The root has no keys: insert before the first header, or after the comments.
 	for at := contentStart(src); at < len(src); {
 		if bytes.HasPrefix(bytes.TrimLeft(src[at:], " \t"), []byte("[")) {
 			at = tomlCommentsAbove(src, at)
@@ -106,7 +105,7 @@ func tomlLine(src []byte, table *node, line string) splice {
 	return appendLine(src, len(src), line)
 }
 
-// tomlSection puts a new table after the keys of another.
+// tomlSection adds a new table after the keys of another.
 func tomlSection(src []byte, table *node, section string) splice {
 	nl := newline(src)
 	s := tomlLine(src, &node{start: table.start, end: table.end, entries: nil}, section)

@@ -11,8 +11,8 @@ import (
 // path may itself lead through references; those are expected to change. All others are users: a request
 // to change one place does not include them.
 
-// Users returns the places that setting the value at a path would change without
-// having been named: what Set refuses with ErrShared.
+// Users returns the other places that setting the value at a path would change: those for which Set returns
+// ErrShared.
 func (d *Document) Users(p Path) []Reference {
 	steps, err := d.lookup(p)
 	if err != nil || d.isVariable(steps) {
@@ -21,8 +21,7 @@ func (d *Document) Users(p Path) []Reference {
 	return d.users(steps)
 }
 
-// users returns the places that an edit of the value at the end of these steps
-// reaches without having been named.
+// users returns the other places that an edit of the value at the end of these steps would change.
 func (d *Document) users(steps []step) []Reference {
 	if len(d.references) == 0 {
 		return nil
@@ -35,8 +34,7 @@ func (d *Document) users(steps []step) []Reference {
 			edited = append(edited, n)
 		}
 	}
-	// Each reference that was followed is itself at some place, and references to anything around that
-	// place count too.
+	// Each followed reference is itself in a map or list; references to that map or list count too.
 	var users []Reference
 	told := map[int]bool{}
 	for _, n := range append(edited, steps[len(steps)-1].node.resolve()) {
@@ -57,7 +55,7 @@ func (d *Document) reaching(n *node) []reference {
 		return nil // n is a YAML key, not a value
 	}
 	var out []reference
-	next := "" // the key that leads from an enclosing map towards n
+	next := "" // the key in an enclosing map that leads to n
 	for at := n; at != nil; at = at.parent {
 		for _, r := range d.references[at] {
 			if !r.merge || next == "" || !r.overrides(next) {
@@ -72,7 +70,7 @@ func (d *Document) reaching(n *node) []reference {
 	return out
 }
 
-// inTree reports whether a node is a value of the tree.
+// inTree reports whether a node is a value in the tree.
 func (d *Document) inTree(n *node) bool {
 	for n.parent != nil {
 		n = n.parent
@@ -80,8 +78,7 @@ func (d *Document) inTree(n *node) bool {
 	return n == d.root
 }
 
-// overrides reports whether the map that a merge goes into has the key itself. A merge adds keys one by
-// one, and skips such a key.
+// overrides reports whether the map that a merge adds to has the key itself. Merges skip such keys.
 func (r reference) overrides(key string) bool {
 	own, _ := r.in.own(key)
 	return own != nil

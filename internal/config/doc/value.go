@@ -19,8 +19,8 @@ const (
 	List  Kind = "list"         // values in order
 	Int   Kind = "whole number" // a number without a fraction
 	Float Kind = "number"       // any other number
-	Bool  Kind = "yes or no"    // true or false
-	Text  Kind = "text"         // a string
+	Bool  Kind = "boolean"      // true or false
+	Text  Kind = "string"       // text
 	Null  Kind = "null"         // no value
 	// Expression is anything that only its own language can evaluate: a Python call, a shell
 	// substitution, a date.
@@ -36,23 +36,23 @@ type Value struct {
 	// Data is the decoded value: int64, float64, bool, string or nil. Maps,
 	// lists and expressions have none.
 	Data any
-	// Line and Column of the first character, from 1; columns count characters.
+	// Line and Column are those of the first character, from 1; columns count characters.
 	Line, Column int
-	// Start and End are the bytes of Text.
+	// Start and End are the byte offsets of Text.
 	Start, End int
 	// Anchor is the YAML anchor on this value, without its &.
 	Anchor string
 	// Via is set if the value is defined elsewhere: an alias, a merge key, a
 	// shell variable. The other fields describe the definition.
 	Via *Reference
-	// Keys of a map in order; for a list the number of its items is Len.
+	// Keys are the keys of a map, in order.
 	Keys []string
 	Len  int // the number of items or keys
 	// More are further words after the value of a flag, which may be values too: --target_modules q k v.
 	More []string
-	// Why says why an expression of a shell script is not known.
+	// Why is the reason why a shell expression is unknown.
 	Why string
-	// Ends is the text that such an expression ends in: /llama-7b of $MODELS/llama-7b.
+	// Ends is the known end of such an expression, such as /llama-7b in $MODELS/llama-7b.
 	Ends string
 }
 
@@ -63,10 +63,10 @@ type Reference struct {
 	Line, Column int    // of the reference
 }
 
-// The errors that callers distinguish, with errors.Is.
+// Errors that callers distinguish with errors.Is.
 var (
 	// ErrNotFound means that there is no value at a path.
-	ErrNotFound = errors.New("not there")
+	ErrNotFound = errors.New("missing")
 	// ErrShared means that an edit would change other places as well.
 	ErrShared = errors.New("shared with other places")
 	// ErrAmbiguous means that a key occurs several times.
@@ -80,7 +80,7 @@ var (
 // Error is an error with its position.
 type Error struct {
 	File         string // the file at fault
-	Line, Column int    // where in it; both count from 1
+	Line, Column int    // the position; both count from 1
 	Err          error  // what is wrong there
 }
 
@@ -92,7 +92,7 @@ func (e *Error) Error() string {
 // Unwrap returns the error without its position.
 func (e *Error) Unwrap() error { return e.Err }
 
-// offsetError is an error of a parser, before lines are counted.
+// offsetError is a parser error at a byte offset, before it is converted to a line and column.
 type offsetError struct {
 	at  int
 	err error
@@ -111,7 +111,7 @@ func (d *Document) errorAt(at int, err error) error {
 	return &Error{d.name, line, column, err}
 }
 
-// located returns an error of a parser with its position.
+// located returns a parser error with its position.
 func (d *Document) located(err error) error {
 	var o *offsetError
 	if errors.As(err, &o) {
@@ -147,8 +147,8 @@ func (d *Document) position(at int) (line, column int) {
 	return line, d.characters(at) - d.characters(begin) + 1
 }
 
-// characters returns the number of characters before a byte. They are counted once for each block, because
-// a config may be one line of a megabyte.
+// characters returns the number of characters before a byte. It counts from the start of a block, because a
+// config may be a single line of a megabyte.
 func (d *Document) characters(at int) int {
 	if d.counts == nil {
 		return at
@@ -159,7 +159,7 @@ func (d *Document) characters(at int) int {
 
 const characterBlock = 64
 
-// characterCounts returns the characters before each block; nil if each is a byte.
+// characterCounts returns the number of characters before each block; nil if every character is one byte.
 func characterCounts(src []byte) []int {
 	if !slices.ContainsFunc(src, func(c byte) bool { return c >= utf8.RuneSelf }) {
 		return nil

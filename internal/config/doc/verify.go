@@ -4,16 +4,15 @@ package doc
 
 import "fmt"
 
-// expected is the one difference that there may be between two trees: the value
-// at a node, or keys that are new in it.
+// expected is the one allowed difference between two trees: the value of a node, or new keys in it.
 type expected struct {
 	at    *node
-	keys  []string // new ones, each within the one before
+	keys  []string // new nested keys, outermost first
 	reads any
 }
 
 // differs compares the tree after an edit with the one before and describes an unexpected difference.
-// References are compared by name, not followed: their definitions are in the tree themselves.
+// References are compared by name and not followed, because their definitions are in the tree too.
 func (e expected) differs(old, now *node, depth int) error {
 	switch {
 	case depth > maxDepth:
@@ -22,14 +21,14 @@ func (e expected) differs(old, now *node, depth int) error {
 		return e.differsHere(now)
 	case old == e.at:
 		return e.differsInside(old, now, depth)
-	case old.style == shComputed && now.style == shComputed: // follows from other values
+	case old.style == shComputed && now.style == shComputed: // computed from other values
 	case old.kind != now.kind || old.data != now.data:
 		return fmt.Errorf("the value %v would read as %v", old.data, now.data)
 	}
 	return e.differsShape(old, now, depth)
 }
 
-// differsShape compares everything but the value: names, notes and entries.
+// differsShape compares everything but the value: names, styles and entries.
 func (e expected) differsShape(old, now *node, depth int) error {
 	if old.anchor != now.anchor || old.name != now.name || old.style != now.style {
 		return fmt.Errorf("another value would be written differently")

@@ -14,9 +14,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlSyntax reads YAML with the library and finds the bytes of each value from the line and column that
-// the library gives. If a value has properties (&anchor, !!tag), that is their position. The library does
-// not give the end of a value; it is found by scanning (yaml_span.go).
+// yamlSyntax reads YAML with the library and finds the bytes of each value from the library's line and
+// column. If a value has properties (&anchor, !!tag), the position is theirs. The library does not report
+// where a value ends; that is found by scanning (yaml_span.go).
 type yamlSyntax struct{}
 
 func (yamlSyntax) parse(src []byte) (*node, error) {
@@ -35,7 +35,7 @@ func (yamlSyntax) parse(src []byte) (*node, error) {
 	return root, r.err
 }
 
-// firstDocument returns the first document of a stream that is not empty. The others only have to be
+// firstDocument returns the first document of a stream that is not empty. The others must only be
 // well-formed.
 func firstDocument(src []byte) (*yaml.Node, error) {
 	top, err := yamlDocuments(src)
@@ -47,7 +47,7 @@ func firstDocument(src []byte) (*yaml.Node, error) {
 
 // yamlDocuments is firstDocument with the library's own errors.
 func yamlDocuments(src []byte) (top *yaml.Node, err error) {
-	// The library is not proof against every hostile input.
+	// The library can panic on hostile input.
 	defer func() {
 		if r := recover(); r != nil {
 			top, err = nil, fmt.Errorf("cannot be read as YAML: %v", r)
@@ -76,8 +76,8 @@ type yamlReader struct {
 	last  struct{ line, column, at int } // where the last value was found
 }
 
-// offset returns the byte at a line and column. Values come in order, so the search
-// goes on from the last one.
+// offset returns the byte at a line and column. Values come in order, so the search continues from the last
+// one.
 func (r *yamlReader) offset(line, column int) int {
 	if line < 1 || line > len(r.lines) {
 		r.fail(len(r.src), "line %d is not in the file", line)
@@ -152,7 +152,7 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 		}
 		v := r.node(y.Content[i+1], column, depth+1)
 		if r.err != nil {
-			return // an end was not found
+			return // a value's end was not found
 		}
 		n.entries = append(n.entries, entry{key: r.keyText(key, k), keyStart: k.start, value: v, merge: key.Tag == "!!merge"})
 		n.end = max(k.end, v.end)
@@ -170,7 +170,7 @@ func (r *yamlReader) columnOf(at int) int {
 	return utf8.RuneCount(bytes.TrimPrefix(r.src[begin:at], []byte(bom)))
 }
 
-// keyText returns the name of a key. If the key is not a plain value, its name is its text.
+// keyText returns the name of a key. If the key is not a scalar, its name is its text.
 func (r *yamlReader) keyText(y *yaml.Node, k *node) string {
 	if y.Kind == yaml.AliasNode {
 		y = y.Alias
@@ -224,7 +224,7 @@ func (r *yamlReader) closing(n *node, bracket byte) int {
 		default:
 			size := yamlBreak(r.src[at:])
 			if size == 0 {
-				r.fail(at, "found %q where %q should close what begins here", c, bracket)
+				r.fail(at, "found %q, but %q is needed to close the collection that begins here", c, bracket)
 				return at
 			}
 			at += size

@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// yamlError adds a position to the library's error. The library gives at most a line, and often that of
-// the value around the mistake. But text after a mistake does not change the message, so the position is
-// the end of the shortest text that gives the same message. For something that is not closed, that is
-// soon after it was opened.
+// yamlError adds a position to the library's error. The library reports at most a line, and often the line of
+// the value around the mistake. But text after a mistake does not change the message, so the position is the
+// end of the shortest prefix with the same message. For an unclosed bracket or quote, that is soon after it
+// opens.
 //
-// Texts of several lengths may give the same message; the end of any of them is a place where this mistake shows.
+// The search may find a longer prefix than the shortest; its end is still a place where this mistake shows.
 func yamlError(src []byte, err error) error {
 	message := yamlSays(err)
 	same := func(size int) bool {
@@ -38,7 +38,7 @@ func yamlError(src []byte, err error) error {
 	return failAt(max(at, 0), "%s", message)
 }
 
-// yamlSays returns the message without the line.
+// yamlSays returns the library's message without the line number.
 func yamlSays(err error) string {
 	message := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: ")
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
@@ -49,8 +49,8 @@ func yamlSays(err error) string {
 	return message
 }
 
-// cutNumber returns the number that text begins with, and what comes after it and the string after. It
-// returns false if text does not begin with both.
+// cutNumber cuts a number and the string after from the beginning of text. It returns the number, the rest,
+// and false if text does not begin with both.
 func cutNumber(text, after string) (n int, rest string, ok bool) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	n, err := strconv.Atoi(text[:digits])
@@ -58,7 +58,7 @@ func cutNumber(text, after string) (n int, rest string, ok bool) {
 	return n, rest, ok && err == nil
 }
 
-// notText returns the first byte that cannot occur in text, or -1.
+// notText returns the position of the first byte that is not valid in text, or -1.
 func notText(src []byte) int {
 	for at := 0; at < len(src); {
 		r, size := utf8.DecodeRune(src[at:])

@@ -16,7 +16,7 @@ const (
 	yamlSingle = "'"
 	yamlDouble = `"`
 	yamlText   = "|" // a block of text, literal or folded
-	yamlEmpty  = ""  // nothing is written: null
+	yamlEmpty  = ""  // an omitted value: null
 	yamlBlock  = "block"
 	yamlFlow   = "flow"
 )
@@ -38,8 +38,8 @@ func skipProperties(src []byte, at int) int {
 	return end
 }
 
-// flowEnd reports whether a property is ended by a flow indicator. Only a comma
-// and the closing brackets can follow one directly.
+// flowEnd reports whether a flow indicator ends a property. Only a comma and the closing brackets can follow
+// one directly.
 func flowEnd(src []byte, at int) bool { return bytes.IndexByte([]byte(",]}"), src[at]) >= 0 }
 
 // skipBlank returns the first byte after white space, comments and line breaks.
@@ -59,8 +59,8 @@ func skipBlank(src []byte, at int) int {
 	return at
 }
 
-// startsValue reports whether the text at a byte is still the value of properties that ended before it:
-// on their line, anything that does not close or separate a flow collection.
+// startsValue reports whether the text at a byte is the value of the properties before it: on the same line,
+// anything that does not close or separate a flow collection.
 func startsValue(src []byte, at, end int) bool {
 	return !flowEnd(src, at) && !bytes.ContainsAny(src[end:at], "\r\n\u0085\u2028\u2029")
 }
@@ -73,7 +73,7 @@ func yamlLineEnd(src []byte, at int) int {
 	return at
 }
 
-// scalar finds the end of a single value and decodes the value into n.
+// scalar finds the end of a scalar and decodes it into n.
 func (r *yamlReader) scalar(n *node, y *yaml.Node, indent int) {
 	rest := r.src[n.start:]
 	n.kind, n.data = yamlData(y)
@@ -100,8 +100,7 @@ func (r *yamlReader) scalar(n *node, y *yaml.Node, indent int) {
 	}
 }
 
-// plain finds the end of a value without quotes. It is written as it reads,
-// except that line breaks within it read as spaces.
+// plain finds the end of an unquoted value. Line breaks in the value are read as spaces.
 func (r *yamlReader) plain(n *node, y *yaml.Node) {
 	if bytes.HasPrefix(r.src[n.start:], []byte(y.Value)) {
 		n.end = n.start + len(y.Value)
@@ -135,8 +134,7 @@ func doubleQuoted(b []byte) int {
 	return -1
 }
 
-// singleQuoted returns the length of a text in single quotes, where two of them
-// stand for one.
+// singleQuoted returns the length of a text in single quotes, where two quotes stand for one.
 func singleQuoted(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		if b[i] != '\'' {
@@ -178,13 +176,13 @@ func blockText(src []byte, start, indent int) int {
 	return end
 }
 
-// Scalar returns the kind and value of a plain word of YAML.
+// Scalar returns the kind and value of an unquoted YAML scalar.
 func Scalar(word string) (Kind, any) {
 	return yamlData(&yaml.Node{Kind: yaml.ScalarNode, Value: word})
 }
 
-// yamlData returns the kind and value of a scalar. Words like yes and off are read as PyYAML, which is
-// what the trainers use, reads them.
+// yamlData returns the kind and value of a scalar. Words like yes and off are read the way PyYAML reads them,
+// because trainers use PyYAML.
 func yamlData(y *yaml.Node) (Kind, any) {
 	plain := y.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
 	switch strings.ToLower(y.Value) {

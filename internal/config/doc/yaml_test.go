@@ -44,9 +44,9 @@ func TestYAMLSet(t *testing.T) {
 		{name: "explicit key", before: "? a\n: 1\n? b\n: 2\n", path: "b", value: 5, after: "? a\n: 1\n? b\n: 5\n"},
 		{name: "Mac line ends", before: "a: 1\rb: 2\r", path: "b", value: 5, after: "a: 1\rb: 5\r"},
 
-		{name: "missing", before: "a: 1\n", path: "b", value: 5, err: ErrNotFound, says: "config.yaml:1:1: b is not there"},
-		{name: "through a number", before: "a: 1\n", path: "a.b", value: 5, err: ErrNotFound, says: "a holds a whole number"},
-		{name: "list where a number is due", before: "a:\n  b: [1, 2]\n", path: "a.b", value: 5, err: ErrKind, says: "config.yaml:2:6: a.b holds a list"},
+		{name: "missing", before: "a: 1\n", path: "b", value: 5, err: ErrNotFound, says: "config.yaml:1:1: b is missing"},
+		{name: "through a number", before: "a: 1\n", path: "a.b", value: 5, err: ErrNotFound, says: "a is a whole number"},
+		{name: "list where a number is due", before: "a:\n  b: [1, 2]\n", path: "a.b", value: 5, err: ErrKind, says: "config.yaml:2:6: a.b is a list"},
 		{name: "map", before: "a:\n  b: 1\n", path: "a", value: 5, err: ErrKind},
 		{name: "block of text", before: "a: |\n  b\n", path: "a", value: 5, err: ErrFixed},
 		{name: "several lines", before: "a: b\n  c\nd: 1\n", path: "a", value: 5, err: ErrFixed},

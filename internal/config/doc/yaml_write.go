@@ -47,12 +47,12 @@ func yamlRender(was string, old *node, value any) (string, any) {
 	return bare(value), value
 }
 
-// isWord reports whether a string needs no quotes, whatever follows it.
+// isWord reports whether a string needs no quotes in any context.
 func isWord(text string) bool {
 	return text != "" && text[0] != '+' && text[0] != '-' && runEnd(text, "./+-") == len(text)
 }
 
-// yamlString returns a string in a style, or in quotes if it would read as something else.
+// yamlString returns a string in the given style, or in quotes if it would be read as something else.
 func yamlString(v, style string) string {
 	switch {
 	case style == yamlDouble:
@@ -63,7 +63,7 @@ func yamlString(v, style string) string {
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
-// readsAsText reports whether a word without quotes stays a string.
+// readsAsText reports whether a word without quotes is read as a string.
 func readsAsText(word string) bool {
 	switch strings.ToLower(word) {
 	case "yes", "no", "on", "off", "=":
@@ -73,8 +73,8 @@ func readsAsText(word string) bool {
 	return n.ShortTag() == "!!str"
 }
 
-// insert puts a key at the end of a map: on a line of its own in block style,
-// before the bracket in flow style.
+// insert adds a key at the end of a map: on a line of its own in block style, before the bracket in flow
+// style.
 func (s yamlSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
 	if parent.kind == Map && parent.style == yamlFlow {
 		return s.insertFlow(src, parent, keys, value)
@@ -97,7 +97,7 @@ func yamlColumn(src []byte, at int) int {
 	return len([]rune(string(bytes.TrimPrefix(src[lineStart(src, at):at], []byte(bom)))))
 }
 
-// onlyComments reports whether a file holds no value at all.
+// onlyComments reports whether a file contains no value at all.
 func onlyComments(src []byte) bool {
 	for line := range bytes.Lines(bytes.TrimPrefix(src, []byte(bom))) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
@@ -127,7 +127,7 @@ func yamlTail(src []byte, n *node) int {
 	return lineEnd(src, end)
 }
 
-// appendLine puts lines after the line that ends at a byte.
+// appendLine inserts lines after the line that ends at a byte.
 func appendLine(src []byte, at int, lines string) splice {
 	nl := newline(src)
 	if at <= contentStart(src) {
@@ -142,8 +142,8 @@ func appendLine(src []byte, at int, lines string) splice {
 	return splice{at, at, nl + lines}
 }
 
-// yamlUnit returns the indentation step of a file: how much further its first indented line is indented
-// than the line before.
+// yamlUnit returns a file's indentation unit: how much further its first indented line is indented than the
+// line before.
 func yamlUnit(src []byte) string {
 	previous := 0
 	for line := range bytes.Lines(src) {

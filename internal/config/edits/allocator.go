@@ -9,12 +9,12 @@ import (
 	"snug/internal/config/doc"
 )
 
-// allocatorVariable sets the allocator's options in every release of PyTorch; its newer name is not known to those
-// before 2.9.
+// allocatorVariable sets the allocator's options in every release of PyTorch; releases before 2.9 do not know its
+// newer name.
 const allocatorVariable = "PYTORCH_CUDA_ALLOC_CONF"
 
-// allocator plans the edit of the allocator's options. They are an environment variable, which only a script that
-// starts the run can hold.
+// allocator plans the edit of the allocator's options. They are in an environment variable, which only a script
+// that starts the run can set.
 func (c *planner) allocator(setting string, v any) error {
 	if len(c.project.BindingsOf(setting)) > 0 {
 		return c.setting(setting, v)
@@ -34,5 +34,5 @@ func (c *planner) allocator(setting string, v any) error {
 		c.edits = append(c.edits, plannedEdit{change.Edit{File: s.File, Path: at, Value: v, Insert: true}, s})
 		return nil
 	}
-	return errors.New("no file here starts the run, so there is nowhere to write the allocator's options; set " + allocatorVariable + " where it is started")
+	return errors.New("no file here starts the run, so the allocator's options cannot be written; set " + allocatorVariable + " where it is started")
 }

@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/projects"
 )
 
-// batches decides how batch, accumulation and the total change together, before anything is written.
-// Micro-batch × accumulation × GPUs is the effective batch. Some systems write all three down (DeepSpeed
+// batches works out how batch, accumulation and the total change together, before anything is written.
+// Micro-batch × accumulation × GPUs is the effective batch. Some systems have keys for all three (DeepSpeed
 // refuses to start if they do not agree); others have only the total and the micro-batch.
 func (c *planner) batches() error {
 	p := c.project
@@ -20,7 +20,7 @@ func (c *planner) batches() error {
 		c.want = c.want.Without("effective")
 		each := c.number("batch", batch) * world
 		if each == 0 || total%each != 0 {
-			return fmt.Errorf("effective %d is not a multiple of %d, the samples in one forward over all GPUs", total, each)
+			return fmt.Errorf("the effective batch of %d is not a multiple of %d, the samples in one forward pass over all GPUs", total, each)
 		}
 		c.want = c.want.With("accumulation", total/each)
 	}
@@ -48,11 +48,11 @@ func (c *planner) derived() bool {
 	return len(p.BindingsOf("accumulation")) == 0 && p.Primary != nil && len(p.Primary.System.ForSetting("accumulation")) == 0 && p.Whole("effective") > 0
 }
 
-// follows plans for a total that stays: the system accumulates as often as necessary. It returns an error
-// if the new batch does not divide the total.
+// follows checks a change that keeps the total, for which the system accumulates as often as necessary. It
+// returns an error if the total is not a multiple of the new batch.
 func (c *planner) follows(each int) error {
 	if total := c.project.Whole("effective"); each <= total && total%each != 0 {
-		c.note("the total batch of %d is not a multiple of %d, the samples in one forward over all GPUs", total, each)
+		c.note("the total batch of %d is not a multiple of %d, the samples in one forward pass over all GPUs", total, each)
 	}
 	return nil
 }
@@ -65,8 +65,7 @@ func (c *planner) number(setting string, now int) int {
 	return now
 }
 
-// totals changes the keys that hold the effective batch. from and to are the samples per GPU of one
-// optimizer step.
+// totals changes the keys for the effective batch. from and to are the samples per GPU of one optimizer step.
 func (c *planner) totals(from, to int) error {
 	p := c.project
 	derived := len(p.BindingsOf("accumulation")) == 0
@@ -76,7 +75,7 @@ func (c *planner) totals(from, to int) error {
 		case b.Value == projects.Auto && derived && c.number("accumulation", 1) > 1:
 			total = from * p.World()
 		case !ok:
-			continue // "auto" and null follow
+			continue // "auto" and null adapt by themselves
 		case !derived && total%from != 0:
 			return fmt.Errorf("%s: %s is %d, which is not a multiple of batch times accumulation (%d); make them agree first", b.Where(), b.Path, total, from)
 		}
@@ -98,7 +97,7 @@ func (c *planner) totals(from, to int) error {
 	return nil
 }
 
-// insertTotal writes the total where a system's default was in use.
+// insertTotal writes the total if the system's default was used before.
 func (c *planner) insertTotal(to int) error {
 	asked := c.want.Get("accumulation") != nil
 	c.want = c.want.Without("accumulation")
@@ -109,8 +108,8 @@ func (c *planner) insertTotal(to int) error {
 	return c.insert("effective", total)
 }
 
-// schedule scales a schedule of accumulation. Its phases keep their proportions, so that each keeps its
-// effective batch. If that needs a fraction of a forward, it is rounded with a note.
+// schedule scales an accumulation schedule. Its phases keep their proportions, so that each keeps its
+// effective batch. A fractional number of forward passes is rounded, with a note.
 func (c *planner) schedule(b projects.Bound, phases []projects.Phase, v any) error {
 	first, ok := v.(int)
 	if !ok {
@@ -131,7 +130,7 @@ func (c *planner) schedule(b projects.Bound, phases []projects.Phase, v any) err
 	return nil
 }
 
-// phaseKey returns how the file writes the epoch of a phase.
+// phaseKey returns the epoch of a phase as written in the file.
 func (c *planner) phaseKey(b projects.Bound, ph projects.Phase) string {
 	for _, key := range b.Place.Value.Keys {
 		if fmt.Sprint(ph.From) == key {

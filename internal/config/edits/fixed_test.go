@@ -11,8 +11,8 @@ import (
 	"snug/internal/config/doc"
 )
 
-// A flag without a value of a program of one's own cannot be replaced in place: that is refused in the plan,
-// not when half of the files are open. A trainer's parser takes False.
+// If a user's own program has a flag without a value, the flag cannot be turned off in place. The plan
+// refuses this before any file is written. A trainer's parser accepts False.
 func TestFlagsWithoutValues(t *testing.T) {
 	for text, want := range map[string]error{
 		"python train.py --batch_size 4 --bf16 --seq_len 512\n":                                                                  doc.ErrFixed,

@@ -12,8 +12,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// insertFlag plans a new flag of the command that starts a known trainer, and reports whether the trainer
-// has one for the value.
+// insertFlag plans a new flag for the command that starts a known trainer, and reports whether the trainer
+// has a flag for the value.
 func (c *planner) insertFlag(setting string, v any) bool {
 	main := c.project.Primary
 	beside := c.trainerFlag()
@@ -44,8 +44,8 @@ func (c *planner) insertFlag(setting string, v any) bool {
 	return false
 }
 
-// trainerFlag returns the flag of the batch in the command that starts a known trainer; nil if the main file
-// is something else.
+// trainerFlag returns the batch flag in the command that starts a known trainer; nil if there is no such
+// command.
 func (c *planner) trainerFlag() doc.Path {
 	main := c.project.Primary
 	if main == nil || main.System.Commands == nil || main.Trainer().OwnProgram {
@@ -59,14 +59,14 @@ func (c *planner) trainerFlag() doc.Path {
 	return nil
 }
 
-// flagOfTrainer reports whether a key is an argument of the trainer that is also a flag. A name that is
-// merely common may not be one, and the model's arguments belong to its program.
+// flagOfTrainer reports whether a key is an argument of the trainer that is also a flag. A common name may
+// not be a flag, and the model's arguments belong to the program.
 func flagOfTrainer(k *systems.Key) bool {
 	return k.Path != "" && !strings.ContainsAny(k.Path, ".*") && !k.OfModel && !k.WithinDeepSpeed() && !k.ByCustom()
 }
 
 // readsAs reports whether a script's flag is read as a setting: TRL's --dtype is the type of the weights, and the
-// precision only if no autocast flag says otherwise.
+// precision only if there is no autocast flag.
 func readsAs(script *systems.System, flag, setting string) bool {
 	settings := []string{setting}
 	if setting == "precision" {
@@ -83,7 +83,7 @@ func readsAs(script *systems.System, flag, setting string) bool {
 }
 
 // valued reports whether a flag without a value can be turned off by giving it one: the trainers' parsers
-// take --bf16 False.
+// accept --bf16 False.
 func (c *planner) valued(b projects.Bound, file any) bool {
 	trainer := b.Source.Trainer()
 	if b.Source.System.Commands == nil || trainer.OwnProgram || file != false || len(b.Path) != 1 {
@@ -99,7 +99,7 @@ func (c *planner) valued(b projects.Bound, file any) bool {
 	return false
 }
 
-// byHand returns the error for a value that cannot be replaced in place, and says what to do.
+// byHand returns the error for a value that cannot be replaced in place, with what to do instead.
 func byHand(err error, file any) error {
 	if file == false {
 		return fmt.Errorf("%w; remove the flag yourself", err)

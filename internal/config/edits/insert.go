@@ -69,8 +69,8 @@ func (c *planner) insert(setting string, v any) error {
 	return fmt.Errorf("%s (%s) has no key for %s %v", p.Primary.File, p.Primary.System.Title, setting, v)
 }
 
-// insertionPath returns where a key would be inserted. A key that may be in any section goes to existing keys
-// of its kind.
+// insertionPath returns where a key would be inserted. A key that may be in any section goes next to existing
+// keys of its kind.
 func insertionPath(s *projects.Source, k *systems.Key) string {
 	name, anywhere := strings.CutPrefix(k.Path, "**.")
 	if !anywhere || strings.Contains(name, ".") {
@@ -87,8 +87,8 @@ func insertionPath(s *projects.Source, k *systems.Key) string {
 	return k.Path
 }
 
-// trainerCall returns the path of the call in a Python script that makes TrainingArguments, if it has
-// keyword arguments; otherwise nil.
+// trainerCall returns the path of a Python script's call of TrainingArguments, if it has keyword arguments;
+// otherwise nil.
 func trainerCall(p *meaning.Run) doc.Path {
 	if p.Primary == nil || p.Primary.System.For == nil {
 		return nil
@@ -101,8 +101,7 @@ func trainerCall(p *meaning.Run) doc.Path {
 	return nil
 }
 
-// insertArgument plans a new argument of TrainingArguments, and reports whether TrainingArguments has one
-// for the value.
+// insertArgument plans a new argument of TrainingArguments, and reports whether there is one for the value.
 func (c *planner) insertArgument(call doc.Path, setting string, v any) bool {
 	main := c.project.Primary
 	for _, k := range main.System.Arguments() {
@@ -123,7 +122,7 @@ func (c *planner) insertArgument(call doc.Path, setting string, v any) bool {
 	return false
 }
 
-// insertable reports whether the section for a key exists, or the key goes to the top level.
+// insertable reports whether the section for a key exists, or the key belongs at the top level.
 func insertable(s *projects.Source, path doc.Path) bool {
 	return len(path) == 1 || s.Tree.Has(path[:1]) || s.System.MakesSections
 }

@@ -11,8 +11,8 @@ import (
 	"snug/internal/config/configtest"
 )
 
-// A type of the weights goes into a file that names the model, as scripts with
-// arguments for it have. TrainingArguments alone would refuse the key.
+// The type of the weights is inserted only into a file that names the model, because its script then has
+// model arguments. TrainingArguments alone would refuse the key.
 func TestWeightsAreInsertedBesideTheModel(t *testing.T) {
 	const training = "per_device_train_batch_size: 2\nbf16: true\noutput_dir: out\n"
 	for text, want := range map[string]string{
@@ -30,7 +30,7 @@ func TestWeightsAreInsertedBesideTheModel(t *testing.T) {
 	}
 }
 
-// A script that makes TrainingArguments gets settings that it lacks as arguments of the call.
+// Missing settings of a script that creates TrainingArguments are added as arguments of the call.
 func TestArgumentsAreInserted(t *testing.T) {
 	const before = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=4,\n    bf16=True,\n)\ntrainer = Trainer(m, args=args)\n"
 	const want = "m = f(batch_size=2)\nargs = TrainingArguments(\n    per_device_train_batch_size=2,\n    bf16=False,\n" +
@@ -49,7 +49,7 @@ func TestArgumentsAreInserted(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if _, err := New(p, configtest.Values(map[string]any{"attention": "sdpa"})); err == nil {
-		t.Error("TrainingArguments know no attention, and it was written there")
+		t.Error("attention was written to TrainingArguments, which does not have it")
 	}
 }
 
@@ -66,7 +66,8 @@ func TestStageIsNotInserted(t *testing.T) {
 	}
 }
 
-// A flag is not added to a command whose program has a parser of its own without it: the run would not start.
+// A flag is not added to a command if the program's own parser does not declare it, because the run would not
+// start.
 func TestFlagsOfOwnParser(t *testing.T) {
 	const parser = "from transformers import Trainer, TrainingArguments\np.add_argument('--per_device_train_batch_size', type=int)\np.add_argument(\"--bf16\", action=\"store_true\")\n"
 	p := opened(t, fstest.MapFS{

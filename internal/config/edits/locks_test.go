@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/configtest"
 )
 
-// A step within backward leaves no gradients to accumulate.
+// An optimizer step during backward leaves no gradients to accumulate.
 func TestStepInBackward(t *testing.T) {
 	for on, locks := range map[string]int{"True": 1, "False": 0} {
 		files := fstest.MapFS{"full.yaml": {Data: []byte("model:\n  _component_: torchtune.models.llama3_2.llama3_2_1b\n" +

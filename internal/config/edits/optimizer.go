@@ -13,7 +13,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// optimizer plans the edits of the optimizer: of its class if that changes, and of its kernel.
+// optimizer plans the edits of the optimizer: its class if that changes, and its kernel.
 func (c *planner) optimizer(v string) error {
 	key, at := c.kernelKey()
 	class, kernel := meaning.SplitOptimizer(v)
@@ -60,7 +60,7 @@ func (c *planner) kernel(key *systems.Key, at doc.Path, class, kernel string) er
 	}
 	if of := p.BindingsOf("optimizer.kernel"); len(of) > 0 {
 		if kernel == "" {
-			return fmt.Errorf("%s: %s is for Adam and AdamW, and %s does not have it; remove it first", of[0].Where(), of[0].Path, class)
+			return fmt.Errorf("%s: %s is for Adam and AdamW only, not for %s; remove it first", of[0].Where(), of[0].Path, class)
 		}
 		return c.write(of[0], kernel)
 	}

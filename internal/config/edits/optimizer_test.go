@@ -18,14 +18,14 @@ const titanRun = "[model]\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n[o
 
 const foundryRun = "global_train_batch_size: 8\ndevice_train_microbatch_size: 4\nmax_seq_len: 512\noptimizer:\n  name: "
 
-// TestFused plans the fused kernel of the optimizer in every system: it is written with one of the
-// system's keys, or not at all.
+// TestFused checks that in every system the optimizer's fused kernel is written with one of the system's
+// keys, or refused.
 func TestFused(t *testing.T) {
 	tests := []struct {
 		name, file, before string
 		now                string // the optimizer that is read
-		add                string // a line that has to be there afterwards
-		err                string // what the refusal says
+		add                string // a line that must be present afterwards
+		err                string // the error
 	}{
 		{"torchtune", "a.yaml", tuneModel, "adamw", "  fused: true", ""},
 		{"torchtune, off", "a.yaml", tuneModel + "  fused: False\n", "adamw", "  fused: True", ""},
@@ -44,8 +44,8 @@ func TestFused(t *testing.T) {
 		{"Composer", "a.yaml", foundryRun + "decoupled_adamw\n", "adamw-loop", "", "cannot be set to"},
 		{"Composer, adamw", "a.yaml", foundryRun + "adamw\n", "adamw", "", "cannot be set to"},
 		{"kohya", "a.toml", "train_batch_size = 4\noptimizer_type = \"AdamW\"\n", "adamw", "", "cannot be set to"},
-		{"own", "a.yaml", "batch_size: 4\noptimizer: AdamW\n", "adamw", "", "only your program knows"},
-		{"own flag", "a.sh", "python t.py --batch-size 4 --optimizer adamw\n", "adamw", "", "only your program knows"},
+		{"own", "a.yaml", "batch_size: 4\noptimizer: AdamW\n", "adamw", "", "the values that your program accepts"},
+		{"own flag", "a.sh", "python t.py --batch-size 4 --optimizer adamw\n", "adamw", "", "the values that your program accepts"},
 		{"trainer's flag", "a.sh", "python t.py --per_device_train_batch_size 4 --optim adamw_torch\n", "adamw", "python t.py --per_device_train_batch_size 4 --optim adamw_torch_fused", ""},
 		{"trainer in code", "a.py", "a = TrainingArguments(per_device_train_batch_size=4, optim=\"adamw_torch\")\n", "adamw", `a = TrainingArguments(per_device_train_batch_size=4, optim="adamw_torch_fused")`, ""},
 	}
@@ -75,10 +75,10 @@ func TestFused(t *testing.T) {
 	}
 }
 
-// TestKernelLeaves replaces optimizers that have a choice of kernels by ones that do not.
+// TestKernelLeaves replaces optimizers that have a choice of kernels with ones that do not.
 func TestKernelLeaves(t *testing.T) {
 	p := opened(t, fstest.MapFS{"a.yaml": &fstest.MapFile{Data: []byte(tuneModel + "  fused: True\n")}})
 	if _, err := New(p, configtest.Values(map[string]any{"optimizer": "adamw-8bit"})); err == nil || !strings.Contains(err.Error(), "a.yaml:6: optimizer.fused") {
-		t.Errorf("error %v: bitsandbytes' optimizers take no fused", err)
+		t.Errorf("error %v: bitsandbytes' optimizers do not accept fused", err)
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package edits works out which edits of a project's files give its settings new values. A plan covers
-// every setting asked for or is refused. The package writes nothing; package change applies the plan.
+// Package edits works out the edits to a project's files that change its settings. A plan covers every
+// requested setting or is refused. The package writes nothing; package change applies the plan.
 package edits
 
 import (
@@ -20,8 +20,8 @@ import (
 	"snug/internal/setup"
 )
 
-// New works out the edits that give settings new values in every file that has them. It returns all
-// edits, or an error that names the setting that cannot be changed.
+// New works out the edits that change settings in every file that contains them. It returns all edits, or an
+// error that names the setting that cannot be changed.
 func New(p *meaning.Run, want setup.Values) (Plan, error) {
 	c := &planner{project: p, want: want}
 	for _, v := range want {
@@ -69,7 +69,7 @@ type planner struct {
 	want    setup.Values
 	edits   []plannedEdit
 	notes   []string
-	kept    []projects.Bound // stages that stay as they are
+	kept    []projects.Bound // stages that do not change
 }
 
 // plannedEdit is an edit and the binding it came from.
@@ -87,7 +87,7 @@ func (c *planner) setting(setting string, v any) error {
 	return c.among(c.project.BindingsOf(setting), setting, v)
 }
 
-// among plans the edits of one setting whose value is in some keys.
+// among plans the edits of one setting that is set by the given keys.
 func (c *planner) among(of []projects.Bound, setting string, v any) error {
 	written := 0
 	for _, b := range of {
@@ -117,7 +117,7 @@ func (c *planner) among(of []projects.Bound, setting string, v any) error {
 	return c.insert(setting, v)
 }
 
-// canSay reports whether the existing keys together can express the value: bf16 alone cannot express
+// canSay reports whether the existing keys together can express the value: the key bf16 alone cannot express
 // fp16.
 func (c *planner) canSay(of []projects.Bound, setting string, v any) bool {
 	if len(of) == 0 {
@@ -125,7 +125,7 @@ func (c *planner) canSay(of []projects.Bound, setting string, v any) bool {
 	}
 	for _, b := range of {
 		if b.Source.System.Tied && b.Source != c.project.Primary && setting != "dist.kind" {
-			continue // it follows the main file, which has no value for a stage
+			continue // the main file has no value for a stage
 		}
 		if !b.Key.Together() || b.Key.Means == v || reflect.DeepEqual(b.Value, v) {
 			return true
@@ -137,8 +137,8 @@ func (c *planner) canSay(of []projects.Bound, setting string, v any) bool {
 	return setting == "precision" && v == "fp32"
 }
 
-// keepsStage reports whether one of several stages stays: those below the largest value do, unless the
-// new value is smaller still.
+// keepsStage reports whether one of several stages keeps its value: those below the largest value do, unless
+// the new value is even smaller.
 func (c *planner) keepsStage(b projects.Bound, v any) bool {
 	n, ok := v.(int)
 	now, also := b.Value.(int)
@@ -150,14 +150,14 @@ func (c *planner) keepsStage(b projects.Bound, v any) bool {
 	return true
 }
 
-// namesWeights reports whether the key that b binds for the precision also sets the type of the weights,
-// and the plan sets that separately.
+// namesWeights reports whether the precision key that b binds also sets the type of the weights, which the
+// plan sets separately.
 func (c *planner) namesWeights(b projects.Bound) bool {
 	return b.Setting == "precision" && c.want.Get("weights") != nil &&
 		slices.ContainsFunc(c.project.BindingsOf("weights"), func(w projects.Bound) bool { return w.File == b.File && w.Path.Equal(b.Path) })
 }
 
-// stagesKept adds a note for each setting that says which stages stay.
+// stagesKept adds a note for each setting on the stages that do not change.
 func (c *planner) stagesKept() {
 	places := map[string][]string{}
 	for _, b := range c.kept {
@@ -184,7 +184,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 		return nil
 	}
 	if projects.IsComputed(b.Place.Value) {
-		return fmt.Errorf("%s: %s is %s, which is computed; write %v there yourself", b.Where(), b.Path, b.Text, file)
+		return fmt.Errorf("%s: %s is %s, which is computed at run time; write %v there yourself", b.Where(), b.Path, b.Text, file)
 	}
 	if err := c.oneMeaning(b, file); err != nil {
 		return err
@@ -214,7 +214,7 @@ func whyFixed(b projects.Bound, v any) error {
 	return nil
 }
 
-// edit adds an edit, and notes the other users of the value.
+// edit adds an edit, with notes on the other users of the value.
 func (c *planner) edit(b projects.Bound, p doc.Path, v any) {
 	for _, other := range b.Source.Tree.Users(b.Place) {
 		c.note("%s takes its value from %s and changes with it", other, b.Place.Path)
@@ -228,8 +228,8 @@ func (c *planner) edit(b projects.Bound, p doc.Path, v any) {
 	c.edits = append(c.edits, plannedEdit{change.Edit{File: b.File, Path: p, Value: v, Shared: ok && len(aliases) > 0}, b.Source})
 }
 
-// aliases returns the places that have the same value through a YAML alias, and whether they may change
-// with it. They may not if one of them is another setting, or if more than the value is shared.
+// aliases returns the places that have the same value through a YAML alias, and whether they may change with
+// it. They may not if one of them is another setting, or if the alias covers more than the value.
 func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) {
 	i := slices.IndexFunc(b.Source.Tree.Layers, func(l tree.Layer) bool { return l.File == b.File })
 	if i < 0 {
@@ -239,7 +239,7 @@ func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) 
 	users := d.Users(p)
 	for _, u := range users {
 		v, err := d.Find(u.Path)
-		passed := err == nil && v.Kind == doc.Map && d.Format() == doc.Python // the call that has it as an argument
+		passed := err == nil && v.Kind == doc.Map && d.Format() == doc.Python // the call that gets it as an argument
 		if err != nil || v.Start != b.Place.Value.Start && !passed {
 			return nil, false
 		}
@@ -252,11 +252,11 @@ func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) 
 	return users, true
 }
 
-// Plan is the set of edits that changes some settings.
+// Plan is a set of edits that changes settings.
 type Plan struct {
-	Edits   []change.Edit   // of files that are there
-	Creates []change.Create // of copies of presets that others use too
-	// Notes say what was left unchanged, and why.
+	Edits   []change.Edit   // of existing files
+	Creates []change.Create // copies of shared presets
+	// Notes are for the user, on what was not changed and why, for example.
 	Notes []string
 }
 

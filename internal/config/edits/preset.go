@@ -12,8 +12,8 @@ import (
 	"snug/internal/config/projects"
 )
 
-// finish returns the plan of all collected edits. Edits of a preset that others use too become a copy of
-// it next to the user's config, which then refers to the copy.
+// finish returns the plan of all collected edits. A shared preset is not edited: the edits go into a copy
+// next to the user's config, which then refers to the copy.
 func (c *planner) finish() (Plan, error) {
 	plan := Plan{}
 	copies := map[*projects.Source]bool{}
@@ -50,8 +50,7 @@ func belongsToLibrary(file string) bool {
 	return false
 }
 
-// copyPreset makes the copy, with the edits in it, and the edit that points to
-// it.
+// copyPreset plans a copy of a preset with the edits applied, and the edit that refers to the copy.
 func (c *planner) copyPreset(plan *Plan, s *projects.Source) error {
 	d := s.Tree.Layers[0].Doc
 	for _, e := range c.edits {
@@ -73,7 +72,7 @@ func (c *planner) copyPreset(plan *Plan, s *projects.Source) error {
 		target = path.Base(to) // the config names files relative to its own folder
 	}
 	plan.Edits = append(plan.Edits, change.Edit{File: s.Link.File, Path: s.Link.Path, Value: target})
-	c.note("%s is shared: it was copied to %s, and %s now points there", s.File, to, s.Link.Where())
+	c.note("%s is shared, so it was copied to %s, and %s now points there", s.File, to, s.Link.Where())
 	return nil
 }
 

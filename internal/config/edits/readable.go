@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// readable returns an error if a file that may hold one of the settings cannot be read: changing only the
-// other files would leave the run inconsistent.
+// readable returns an error if a file that may contain one of the settings cannot be read: changing only the
+// other files would make the run inconsistent.
 func (c *planner) readable() error {
 	for _, b := range c.project.Unreadable {
 		if what := c.mayHold(b.File); what != "" {

@@ -9,14 +9,14 @@ import (
 	"snug/internal/config/systems"
 )
 
-// oneMeaning returns an error for a number that is more than one quantity: writing it would silently change the
+// oneMeaning returns an error for a number with more than one meaning: writing it would silently change the
 // other one too.
 func (c *planner) oneMeaning(b projects.Bound, file any) error {
 	if b.Key.Kind != systems.Whole {
 		return nil
 	}
 	if by := b.DividedBy(); by != "" {
-		return fmt.Errorf("%s: the program divides %s by %s, so it is not the batch of one forward; write %v for the quotient yourself", b.Where(), b.Path, by, file)
+		return fmt.Errorf("%s: the program divides %s by %s, so it is not the batch of one forward pass; make the quotient %v yourself", b.Where(), b.Path, by, file)
 	}
 	for _, o := range c.project.Bound {
 		if o.Setting != b.Setting && o.Setting != "eval.batch" && o.Key.Kind == systems.Whole &&
@@ -27,7 +27,7 @@ func (c *planner) oneMeaning(b projects.Bound, file any) error {
 	return nil
 }
 
-// nameOf returns what the user has to set instead: the key, if it takes its value from elsewhere, or else the setting.
+// nameOf returns what the user must set instead: the key if it takes its value from elsewhere, otherwise the setting.
 func (c *planner) nameOf(b projects.Bound) string {
 	if len(b.Place.Through) > 0 {
 		return b.Place.At.String()

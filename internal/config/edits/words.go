@@ -12,8 +12,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// spelled returns a value as the file writes it, in words that its reader is known to take: those of the
-// system, of the library's call that it is an argument of, or of the parser that declares the flag.
+// spelled returns a value as written in the file, in words that its reader is known to accept: those of the
+// system, of the library call that gets it, or of the parser that declares the flag.
 func (c *planner) spelled(b projects.Bound, v any) (any, error) {
 	world := c.project.World()
 	if choices := c.choices(b); choices != nil {
@@ -32,8 +32,8 @@ func (c *planner) hasWord(b projects.Bound, v any) bool {
 	return ok
 }
 
-// choices returns the values that the program's parser accepts for a flag: of the file itself, or of the
-// program that a shell script starts. It is nil if any is accepted, or if nothing is known.
+// choices returns the values that a parser accepts for a flag, in the file itself or in the program that a
+// shell script starts. It returns nil if any value is accepted or nothing is known.
 func (c *planner) choices(b projects.Bound) []string {
 	flag := b.Path[len(b.Path)-1]
 	if len(flag) < 2 || flag[0] != '-' {
@@ -68,14 +68,14 @@ func (c *planner) program(script *projects.Source) (name string, text []byte) {
 	return name, text
 }
 
-// takesFlag reports whether the program that a shell script starts may take a flag. One that declares another
-// flag of the command itself takes only those that it declares.
+// takesFlag reports whether the program that a shell script starts may accept a flag. A program that declares
+// another flag of the command accepts only those that it declares.
 func (c *planner) takesFlag(script *projects.Source, flag, other string) bool {
 	_, text := c.program(script)
 	return !quotes(text, other) || quotes(text, flag)
 }
 
-// quotes reports whether a program has a word in quotes.
+// quotes reports whether a program contains a word in quotes.
 func quotes(text []byte, word string) bool {
 	return bytes.Contains(text, []byte(`"`+word+`"`)) || bytes.Contains(text, []byte("'"+word+"'"))
 }

@@ -12,12 +12,12 @@ import (
 	"snug/internal/setup"
 )
 
-// firstAnswersTRL is the minor version of TRL 1 since which its trainers compute log-probabilities in tiles, as they
-// are simulated.
+// firstAnswersTRL is the minor version of TRL 1 since which its trainers compute log-probabilities in tiles, as in
+// the simulation.
 const firstAnswersTRL = 15
 
-// answersLoop returns the loop of the trainer that compares answers, by the keys that only it has or by the names of
-// the file and its folders; "" if the run trains on tokens, or is none that is simulated.
+// answersLoop returns the loop of a trainer that compares answers, determined from keys that only it has or from the
+// names of the file and its folders; "" if the run trains on tokens or its loop is not simulated.
 func (r *Run) answersLoop() string {
 	if r.Primary == nil || len(r.Trainer().AnswerLoops) == 0 || r.Primary.System.For != nil || r.Primary.System.Commands != nil || r.trlMinor() < firstAnswersTRL || r.World() > 1 {
 		return ""
@@ -40,17 +40,16 @@ func (r *Run) answersLoop() string {
 			found = word
 		}
 	}
-	if found == "" && keys > 0 { // the keys leave open which
+	if found == "" && keys > 0 { // the keys do not determine it
 		found = named
 	}
 	return r.Trainer().AnswerLoops[found]
 }
 
-// answersClass matches what a program makes of TRL's trainers that are followed.
+// answersClass matches the creation of a TRL trainer that is simulated.
 var answersClass = pattern.New(`(?m)^[^#\n]*?\b(?:DPO|KTO|ORPO|CPO|GRPO|Reward)Trainer\(`, "Trainer(")
 
-// followsAnswers reports whether the run is a Python program that is read, and that makes one of TRL's trainers that
-// are followed.
+// followsAnswers reports whether the run is a readable Python program that creates one of TRL's simulated trainers.
 func (r *Run) followsAnswers() bool {
 	if r.Primary == nil || r.World() > 1 || r.trlMinor() < firstAnswersTRL {
 		return false
@@ -62,7 +61,7 @@ func (r *Run) followsAnswers() bool {
 // importsTRL matches the import of TRL's trainers.
 var importsTRL = pattern.New(`(?m)^[ \t]*from[ \t]+trl[ \t.]`, "trl")
 
-// namedObjective returns the word for an objective in the name of the file or of its folders.
+// namedObjective returns the word for an objective in the name of the file or its folders.
 func (r *Run) namedObjective() string {
 	for name := range upwards(r.Primary.File) {
 		if word, does := systems.ObjectiveOf(name); does != "" {
@@ -72,7 +71,7 @@ func (r *Run) namedObjective() string {
 	return ""
 }
 
-// settleAnswers fills in what a loop that compares answers needs.
+// settleAnswers fills in the settings that a loop that compares answers needs.
 func (r *Run) settleAnswers(out map[string]any, loop string) {
 	out["loop"] = loop
 	delete(out, "loss")
@@ -98,7 +97,7 @@ func (r *Run) settleAnswers(out map[string]any, loop string) {
 	}
 }
 
-// answerKey returns the place of a key that only such trainers have.
+// answerKey returns the binding of a key that only trainers that compare answers have.
 func (r *Run) answerKey(name string) (b projects.Bound, ok bool) {
 	for _, b := range r.BindingsOf("refused") {
 		if b.Key.Path == name {
@@ -108,14 +107,14 @@ func (r *Run) answerKey(name string) (b projects.Bound, ok bool) {
 	return b, false
 }
 
-// answerNumber returns the number at such a key, or 0.
+// answerNumber returns the number at such a trainer's key, or 0.
 func (r *Run) answerNumber(name string) float64 {
 	b, _ := r.answerKey(name)
 	n, _ := systems.AsNumber(b.Place.Value)
 	return n
 }
 
-// answerSwitch reports whether such a key is on.
+// answerSwitch reports whether such a trainer's key is on.
 func (r *Run) answerSwitch(name string) bool {
 	b, ok := r.answerKey(name)
 	on, isBool := systems.AsBool(b.Place.Value)

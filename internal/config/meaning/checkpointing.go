@@ -13,7 +13,7 @@ import (
 // fsdp_activation_checkpointing in accelerate's file. It is on if either of them is on. If both are on,
 // transformers' Trainer refuses to start (5.22, trainer.py: create_accelerator_and_postprocess).
 
-// CheckpointingKeys returns the keys of checkpointing: accelerate's, and all others.
+// CheckpointingKeys returns the keys for checkpointing: accelerate's, and all others.
 func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
 	for _, b := range r.BindingsOf("checkpointing") {
 		if b.Key.OfSharding {
@@ -25,7 +25,8 @@ func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
 	return sharded, own
 }
 
-// leavesToTrainer reports whether a key leaves the decision to the trainer: accelerate's, if it is off.
+// leavesToTrainer reports whether a key leaves the decision to the trainer, as accelerate's does if it is
+// off.
 func leavesToTrainer(b projects.Bound) bool {
 	return b.Setting == "checkpointing" && b.Key.OfSharding && b.Value != true
 }
@@ -62,7 +63,7 @@ func (r *Run) checkpointedTwice() []string {
 	if len(own) > 0 {
 		also = fmt.Sprintf("%s at %s", own[0].Path, own[0].Where())
 	}
-	return []string{fmt.Sprintf("%s: %s is on, and so is %s: the trainer refuses to start with both; turn one off", sharded[0].Where(), sharded[0].Path, also)}
+	return []string{fmt.Sprintf("%s: %s is on, and so is %s; the trainer refuses to start with both, so turn one off", sharded[0].Where(), sharded[0].Path, also)}
 }
 
 // settleReentrant fills in the kind of checkpointing if no key has it. The sharding's own checkpointing is never

@@ -4,9 +4,9 @@ package meaning
 
 import "fmt"
 
-// settleEvaluation fills in the evaluation between steps, if the files ask for one and the trainer's own loop
-// runs it. A script's loop has its own. The loss alone is kept: whether a program has metrics to compute from
-// logits is not in its files.
+// settleEvaluation fills in the evaluation between steps, if the files turn it on and the trainer's own loop
+// runs it. A script's loop has its own evaluation. Only the loss is kept, because configs do not show whether
+// a program computes metrics from logits.
 func (r *Run) settleEvaluation(out map[string]any) {
 	if loop := r.Trainer().Loop; loop == "" || out["loop"] != loop || !r.evaluates() {
 		return
@@ -16,14 +16,14 @@ func (r *Run) settleEvaluation(out map[string]any) {
 	out["evaluation"] = evaluation
 }
 
-// evaluates reports whether the files ask for an evaluation between steps.
+// evaluates reports whether the files turn on evaluation between steps.
 func (r *Run) evaluates() bool {
 	when := r.ValueOrDefault("eval.when")
 	return when != nil && when != "" && when != false
 }
 
-// largerEvaluation returns the warning that evaluation takes more samples at a time than training.
-// Evaluation keeps nothing for backward, but all of its logits, which a training step does not have.
+// largerEvaluation returns the warning that evaluation uses larger batches than training. Evaluation keeps
+// nothing for backward, but keeps all of its logits, unlike a training step.
 func (r *Run) largerEvaluation(run map[string]any) []string {
 	if !r.evaluates() || run["evaluation"] != nil {
 		return nil

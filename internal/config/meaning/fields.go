@@ -14,15 +14,15 @@ import (
 	"snug/internal/setup"
 )
 
-// Missing is something about the run that no file gives.
+// Missing is a part of the setup that no file contains.
 type Missing struct {
-	Setting string // or Weights, or Training
-	// Say tells the user how to give the missing value.
+	Setting string // the setting, or Weights or Training
+	// Say is the message to the user: what is missing and how to give it.
 	Say string
 }
 
-// Weights is the name of what is missing if the weights are of a kind that cannot be estimated. A
-// recording of the run includes them.
+// Weights is Missing.Setting for weights of a kind that cannot be estimated. A recording of the run includes
+// them.
 const Weights = "weights"
 
 // Fields returns the setup that the files describe, in the form that setup.Decode takes.
@@ -34,7 +34,7 @@ func (r *Run) Fields() map[string]any {
 			v = r.DefaultValue(name)
 		}
 		switch name {
-		case "model", "workers", "effective", "accumulation", "lora.alpha": // alpha takes no memory, and every file with adapters has one
+		case "model", "workers", "effective", "accumulation", "lora.alpha": // alpha uses no memory, and every file with adapters has one
 		default:
 			put(out, name, asJSON(v))
 		}
@@ -65,7 +65,7 @@ func (r *Run) Fields() map[string]any {
 	return out
 }
 
-// joinTarget adds the tokens of a target to those of its source, if the trainer makes one sequence of both.
+// joinTarget adds the tokens of a target to those of its source, if the trainer joins both into one sequence.
 func (r *Run) joinTarget(out map[string]any) {
 	if source := r.Whole("seq"); r.Trainer().JoinsTarget && source > 0 {
 		out["seq"] = float64(source + r.Whole("target_seq"))
@@ -73,7 +73,7 @@ func (r *Run) joinTarget(out map[string]any) {
 	}
 }
 
-// Missing lists what has to be given before the run can be estimated.
+// Missing lists what the user must provide before the run can be estimated.
 func (r *Run) Missing() []Missing {
 	fields := r.Fields()
 	out := append(r.refused(), r.otherTask()...)
@@ -109,8 +109,8 @@ func worldAsWritten(b projects.Bound) string {
 	return b.Path.String() + " " + shortened(text)
 }
 
-// unknownWords lists values of files that are not understood, unless something else gives the setting.
-// Values that are refused have been reported already.
+// unknownWords lists values in files that are not understood, unless the setting is given elsewhere. Refused
+// values have been reported already.
 func (r *Run) unknownWords(fields map[string]any) []Missing {
 	var out []Missing
 	refused := map[string]bool{}
@@ -126,16 +126,16 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		switch {
 		case b.Setting == "lora" && fields["lora"] == nil && !told:
 			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not known to snug; for LoRA of similar size give --lora-rank N --lora-targets all-linear, or measure it: snug profile -- <your command>", b.Where(), b.Unknown)})
-		case fields[flag] != nil || told || !systems.IsSetting(b.Setting) || b.Setting == "model": // noModel has that
+		case fields[flag] != nil || told || !systems.IsSetting(b.Setting) || b.Setting == "model": // noModel reports the model
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && r.World() < 2:
 		default:
-			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug: give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug; give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
 		}
 	}
 	return out
 }
 
-// notKnown says why the value that a script gives a setting is not known; "" if it gives none.
+// notKnown returns why the value of a setting in a script is unknown; "" if the script does not set it.
 func (r *Run) notKnown(setting string) string {
 	for _, b := range r.BindingsOf(setting) {
 		if why := b.Place.Value.Why; why != "" && b.Value == nil {
@@ -197,7 +197,7 @@ func (r *Run) settleModel(out map[string]any) {
 	}
 }
 
-// ModelName returns snug's name of a model: some systems name a family and a size.
+// ModelName returns snug's name for a model. Some systems specify it as a family and a size.
 func (r *Run) ModelName(name string) string {
 	if folder := r.Trainer().Checkpoints; folder != "" {
 		return strings.TrimPrefix(name, folder)
@@ -231,7 +231,7 @@ func (r *Run) settleSpread(out map[string]any) {
 		return
 	}
 	if kind == "" && slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool { return b.Unknown != "" }) {
-		return // Missing reports that
+		return // Missing reports this
 	}
 	if kind == "" {
 		kind = "ddp"
@@ -253,7 +253,7 @@ func (r *Run) settleSpread(out map[string]any) {
 	out["dist"] = d
 }
 
-// asJSON returns a value as a decoded JSON file would have it.
+// asJSON returns a value as it would be decoded from JSON.
 func asJSON(v any) any {
 	switch v := v.(type) {
 	case int:
@@ -268,7 +268,7 @@ func asJSON(v any) any {
 	return v
 }
 
-// put sets a field to the value in a file, if there is one.
+// put sets a field to its value in the files, if any.
 func put(fields map[string]any, field string, v any) {
 	if v != nil && v != "" {
 		setup.Put(fields, field, v)

@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// TestHelpful has runs that are refused for what they are, not for how a value is written.
+// TestHelpful checks that runs are refused for what they do, not for how a value is written.
 func TestHelpful(t *testing.T) {
 	const flags = "--model_name_or_path gpt2 --per_device_train_batch_size 2"
 	for name, x := range map[string]struct {
@@ -18,7 +18,7 @@ func TestHelpful(t *testing.T) {
 		"GPUs as a word": {map[string]string{"a.sh": "torchrun --nproc_per_node=gpu a.py " + flags + "\n"},
 			"a.sh:1: --nproc_per_node gpu is only known when the run starts; give --gpus N"},
 		"some layers": {map[string]string{"a.sh": "python a.py " + flags + " --activation_checkpointing=one_in_four\n"},
-			`a.sh:1: "one_in_four" is not known to snug: give the nearest with --checkpointing`},
+			`a.sh:1: "one_in_four" is not known to snug; give the nearest with --checkpointing`},
 		"made at run time": {map[string]string{"a.yaml": "batch_size: 2\ntorch_dtype:\n  _target_: own.dtype\n  dtype: bfloat16\n"},
 			"no file names the model"},
 		"beside a model": {map[string]string{"a.yaml": "batch_size: 2\nmodel:\n  normalizer:\n    _target_: text.Normalizer\n  decoder:\n    _target_: own.Decoder\n"},
@@ -28,9 +28,9 @@ func TestHelpful(t *testing.T) {
 		"sizes beside": {map[string]string{"run/a.sh": "here=`pwd`\npython a.py --cf $here/../big.json --per_device_train_batch_size 2\n", "big.json": `{"net": {"hidden_size": 64, "num_hidden_layers": 2}}`},
 			"big.json:1: net.hidden_size and net.num_hidden_layers are the sizes of a model"},
 		"a rank in a branch": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(task=T(1), r=16)\n"},
-			"a.sh:1: --use_lora turns adapters on, and a.py:3 gives LoraConfig the rank 16; give --lora-rank 16 and --lora-targets"},
+			"a.sh:1: --use_lora turns adapters on, but their rank is set in the program (a.py:3: LoraConfig, rank 16); give --lora-rank 16 and --lora-targets"},
 		"a computed rank": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(r=x.r)\n"},
-			"a.sh:1: --use_lora turns adapters on, and a.py:3 computes their rank for LoraConfig; give --lora-rank N"},
+			"a.sh:1: --use_lora turns adapters on, but the program computes their rank (a.py:3: LoraConfig); give --lora-rank N"},
 		"a mode":          {map[string]string{"a.sh": "python a.py --per_device_train_batch_size 2 --compile=default\n"}, "no file names the model"},
 		"a config's name": {map[string]string{"a.sh": "python a.py --config-name sft.yaml --per_device_train_batch_size 2\n"}, "no file names the model"},
 		"a collator": {map[string]string{"a.yaml": "batch_size: 2\ncollator:\n  _target_: data.DPODataCollator\n"},

@@ -10,19 +10,19 @@ import (
 	"snug/internal/pattern"
 )
 
-// Environments are the folders that hold a project's own Python.
+// Environments are the usual folders of a project's own Python environment.
 var Environments = []string{".venv", "venv", "env"}
 
-// How pip and uv record what is installed. Families were checked with these major versions of
-// transformers; others are not trusted.
+// Patterns for how pip and uv record installed packages. Families were checked with these major versions of
+// transformers; others are ignored.
 var (
 	transformersInfo = pattern.New(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
 	bnbInfo          = pattern.New(`^bitsandbytes-(0\.(?:4[3-9]|50)(?:\.[0-9]+)*)\.dist-info$`)
 	trlInfo          = pattern.New(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
 )
 
-// installed returns the version of a library in the project's own environment; "" if it is not there. Nothing
-// is run to find out.
+// installed returns the version of a library in the project's own environment; "" if it is not installed. It
+// runs no programs.
 func installed(files projects.Files, info *pattern.Pattern) string {
 	for _, env := range Environments {
 		for _, lib := range libraries(files, env) {
@@ -43,7 +43,7 @@ func installed(files projects.Files, info *pattern.Pattern) string {
 // maxPythons limits the Python versions that are searched in an environment.
 const maxPythons = 8
 
-// libraries returns where an environment may keep its packages.
+// libraries returns the folders in which an environment may have its packages.
 func libraries(files projects.Files, env string) []string {
 	out := []string{path.Join(env, "Lib")} // on Windows
 	entries, err := files.ReadDir(path.Join(env, "lib"))

@@ -12,7 +12,7 @@ func TestInstalled(t *testing.T) {
 		".venv/lib/python3.11/site-packages/transformers-4.57.1.dist-info/METADATA": "4.57.1",
 		"venv/lib/python3.13t/site-packages/transformers-5.22.2.dist-info/RECORD":   "5.22.2",
 		"env/Lib/site-packages/transformers-5.0.dist-info/METADATA":                 "5.0",
-		".venv/lib/python3.11/site-packages/transformers-3.5.1.dist-info/METADATA":  "", // of which nothing is known
+		".venv/lib/python3.11/site-packages/transformers-3.5.1.dist-info/METADATA":  "", // an unsupported version
 		".venv/lib/python3.11/site-packages/transformers-6.0.0.dist-info/METADATA":  "",
 		".venv/lib/python3.11/site-packages/transformers-5.dist-info/METADATA":      "",
 		".venv/lib/python3.11/site-packages/transformers_js-4.1.dist-info/METADATA": "",

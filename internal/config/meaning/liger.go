@@ -10,14 +10,14 @@ import (
 	"snug/internal/setup"
 )
 
-// Which of Liger's kernels a run uses. Trainers have one switch for all kernels of a model, and some have
-// one for each; Axolotl turns on what a file names.
+// This file determines which of Liger's kernels a run uses. Trainers have one switch for all kernels of a
+// model, and some have one for each; Axolotl turns on the kernels that a file names.
 
-// settleLiger fills in which layers are Liger's, and whether the loss is.
+// settleLiger fills in which layers use Liger's kernels, and whether the loss does.
 func (r *Run) settleLiger(out map[string]any) {
 	on := out["liger"] == true || r.plugged("liger") || r.ligerInCode()
 	if r.setInSnugFile("liger") {
-		return // in a setup's own words
+		return // already in a setup's terms
 	}
 	delete(out, "liger")
 	if !on {
@@ -43,19 +43,19 @@ func (r *Run) ligerHas(part string) bool {
 	return on || !isSet && !r.Trainer().LigerByKernel
 }
 
-// plugged reports whether one of Axolotl's plugins has this name.
+// plugged reports whether the run uses an Axolotl plugin of this name.
 func (r *Run) plugged(name string) bool {
 	names, _ := r.Value("plugins").([]string)
 	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), name) })
 }
 
-// setInSnugFile reports whether snug.yaml itself gives a setting.
+// setInSnugFile reports whether snug.yaml itself contains a setting.
 func (r *Run) setInSnugFile(setting string) bool {
 	return r.Own != nil && r.Own.Set[setting] != nil
 }
 
-// trlComputes reports whether the loss is TRL's even if Liger has one: from 1.15 on TRL turns Liger's off
-// (trainer/sft_trainer.py).
+// trlComputes reports whether TRL computes the loss even if Liger is on: since 1.15 TRL turns Liger's loss
+// off (trainer/sft_trainer.py).
 func (r *Run) trlComputes() bool { return r.Trainer().UsesTRL && r.trlMinor() >= 15 }
 
 // ligerInCode reports whether the project's main file is a script that patches a model,

@@ -10,8 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// settleLoop fills in the loop around the model: that of the program whose settings these are, if it is in
-// the folder, or the one that the trainer is known for.
+// settleLoop fills in the training loop: that of the run's program if it is in the folder, otherwise the
+// trainer's known loop.
 func (r *Run) settleLoop(out map[string]any) {
 	if r.Primary == nil || out["dist"] != nil && !r.Trainer().LoopOverGPUs || r.Trainer().OwnModel != nil {
 		return
@@ -41,7 +41,7 @@ func (r *Run) programLoop() string {
 		return setup.LoopOf(append([]string{filepath.Join(r.Root, r.Primary.File)}, args...))
 	}
 	if a := r.Primary.System; a.For != nil || a.Commands != nil && !a.OwnProgram {
-		return "" // the table knows what this program does; a copy in the folder adds nothing, nor do plugins
+		return "" // the table describes this program; a copy in the folder or plugins add nothing
 	}
 	program, args := r.Primary.Program(r.Files())
 	if program == "" {

@@ -12,10 +12,10 @@ import (
 	"snug/internal/setup"
 )
 
-// What trainers have in common about LoRA: nearly all use PEFT, and PEFT casts 16-bit adapters to float32
-// unless told otherwise.
+// This file covers what trainers have in common for LoRA: nearly all use PEFT, which casts 16-bit adapters to
+// float32 by default.
 
-// settleLoRA drops adapters that are not in use, and fills in how the others are made.
+// settleLoRA drops adapters that are not used, and fills in how the others are created.
 func (r *Run) settleLoRA(out map[string]any) {
 	in, _ := out["lora"].(map[string]any)
 	if in == nil || !r.adapts() || in["rank"] == nil {
@@ -36,10 +36,10 @@ func (r *Run) adapts() bool {
 		return on
 	}
 	if on, ok := r.DefaultValue("lora").(bool); ok && !(ranked && r.Primary != nil && r.Primary.RunsOwnProgram()) {
-		return on // a custom program's switch is unknown, and so is its default
+		return on // a custom program's switch and its default are unknown
 	}
 	other := slices.ContainsFunc(r.BindingsOf("lora"), func(b projects.Bound) bool { return b.Unknown != "" })
-	return ranked && !other // a tuner that is not known may have a rank too
+	return ranked && !other // an unknown tuner may have a rank too
 }
 
 // targets replaces the names of the layers with those that setups use.
@@ -79,13 +79,13 @@ func (r *Run) upcasts(out map[string]any) bool {
 	return r.peft() && (!r.deepspeed() || precision == "" || precision == "fp32")
 }
 
-// LoRA says how adapters are made in a project, or would be.
+// LoRA describes how adapters are created in a project, or would be.
 type LoRA struct {
-	PEFT               bool   // they are PEFT's, with its casts
-	Weights, Precision string // the types that the run then has
+	PEFT               bool   // PEFT creates them, with its casts
+	Weights, Precision string // the run's types with adapters
 }
 
-// LoRA returns how adapters are made, or would be if LoRA were turned on.
+// LoRA returns how adapters are created, or would be if LoRA were turned on.
 func (r *Run) LoRA() LoRA {
 	precision, _ := r.ValueOrDefault("precision").(string)
 	out := map[string]any{"precision": precision, "weights": r.ValueOrDefault("weights")}
@@ -96,7 +96,7 @@ func (r *Run) LoRA() LoRA {
 	return a
 }
 
-// peft reports whether adapters are PEFT's, with its casts.
+// peft reports whether PEFT creates the adapters, with its casts.
 func (r *Run) peft() bool {
 	if on, ok := r.ValueOrDefault("lora.peft").(bool); ok {
 		return on
@@ -109,17 +109,17 @@ func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets
 }
 
-// unknownRank lists the rank as missing if a file turns adapters on and none gives it.
+// unknownRank lists the rank as missing if a file turns adapters on and no file sets it.
 func (r *Run) unknownRank(fields map[string]any) []Missing {
 	for _, b := range r.BindingsOf("lora") {
 		if b.Value == true && r.Value("lora") == true && fields["lora"] == nil {
-			return []Missing{{"lora.rank", fmt.Sprintf("%s: %s turns adapters on, and %s and --lora-targets", b.Where(), b.Path, r.rankInProgram())}}
+			return []Missing{{"lora.rank", fmt.Sprintf("%s: %s turns adapters on, but %s and --lora-targets", b.Where(), b.Path, r.rankInProgram())}}
 		}
 	}
 	return nil
 }
 
-// rankInProgram says where a program sets the rank that its script leaves out, and how to give it.
+// rankInProgram returns where a program sets the rank that its script omits, and how to give it.
 func (r *Run) rankInProgram() string {
 	for _, p := range r.Primary.ProgramTexts(r.Files()) {
 		at := loraConfig.Index(p.Text)
@@ -128,20 +128,20 @@ func (r *Run) rankInProgram() string {
 		}
 		where := fmt.Sprintf("%s:%d", p.File, 1+strings.Count(p.Text[:at[2]], "\n"))
 		if rank := plainRank.Find(p.Text[at[3]:]); rank != nil {
-			return fmt.Sprintf("%s gives %s the rank %s; give --lora-rank %s", where, p.Text[at[2]:at[3]], rank[1], rank[1])
+			return fmt.Sprintf("their rank is set in the program (%s: %s, rank %s); give --lora-rank %s", where, p.Text[at[2]:at[3]], rank[1], rank[1])
 		}
-		return fmt.Sprintf("%s computes their rank for %s; give --lora-rank N", where, p.Text[at[2]:at[3]])
+		return fmt.Sprintf("the program computes their rank (%s: %s); give --lora-rank N", where, p.Text[at[2]:at[3]])
 	}
-	return "no file gives their rank; give --lora-rank N"
+	return "no file sets their rank; give --lora-rank N"
 }
 
-// loraConfig matches the call that makes a description of adapters, and plainRank the rank among its arguments.
+// loraConfig matches the call that creates an adapter config, and plainRank the rank among its arguments.
 var (
 	loraConfig = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
 	plainRank  = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`, "r")
 )
 
-// uncounted lists why adapters take more than is simulated.
+// uncounted lists settings by which adapters take more memory than is simulated.
 func (r *Run) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {
 		return nil

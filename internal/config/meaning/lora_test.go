@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What turning LoRA on would mean, for runs that do without.
+// TestLoRAOf checks what turning LoRA on would mean for runs without it.
 func TestLoRAOf(t *testing.T) {
 	for name, x := range map[string]struct {
 		file, text string

@@ -11,8 +11,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// People name files, folders and results after what a run does. A name that says LoRA or 4 bits, in a run without them,
-// means that a program decides it: a note says that the figures do not include it.
+// People name files, folders and results after what a run does. If a name mentions LoRA or 4 bits but the run has
+// neither, the program probably turns them on; a note reports that the figures do not include them.
 
 // methodInName adds a note if the main file, its folder or its results are named after adapters or 4-bit weights that
 // are not counted, unless another note already mentions them.
@@ -36,7 +36,7 @@ func (r *Run) methodInName(run map[string]any, notes []string) []string {
 	return notes
 }
 
-// namesOfRun yields the names that people give to a run, with their places: that of its main file, its folder and its
+// namesOfRun yields the names that people give to a run, with their positions: of its main file, its folder and its
 // results.
 func (r *Run) namesOfRun() func(func(where, name string) bool) {
 	return func(yield func(where, name string) bool) {

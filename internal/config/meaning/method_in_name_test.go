@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 )
 
-// TestMethodInName has notes on files, folders and results that are named after adapters or 4-bit weights which nothing
-// in them turns on.
+// TestMethodInName checks the notes on files, folders and results named after adapters or 4-bit weights that no setting
+// turns on.
 func TestMethodInName(t *testing.T) {
 	const hf = "per_device_train_batch_size: 2\nmodel_name_or_path: gpt2\n"
 	for name, x := range map[string]struct{ file, text, note string }{
@@ -34,7 +34,7 @@ func TestMethodInName(t *testing.T) {
 	}
 }
 
-// TestQuantizedBySwitch has the note on a program that quantizes weights in a branch.
+// TestQuantizedBySwitch checks the note on a program that quantizes weights in a branch.
 func TestQuantizedBySwitch(t *testing.T) {
 	const program = `from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
 def run(small):

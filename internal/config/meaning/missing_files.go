@@ -10,12 +10,12 @@ import (
 	"snug/internal/config/projects"
 )
 
-// A file that another names may not be here: it belongs to a checkout of the trainer, or the name is
-// wrong. Then its values are not counted, and the user is told. For DeepSpeed, the names that trainers
-// ship show the stage (ds_z3_offload_config.json, zero2.json), which matters more than everything else in
+// A file that another file names may be missing, because it is part of the trainer's repository or the name
+// is wrong. Its values are then not counted, and a warning tells the user. For DeepSpeed, the usual file
+// names contain the stage (ds_z3_offload_config.json, zero2.json), which matters more than anything else in
 // the file.
 
-// missingFiles returns warnings about what is not known because a file is missing.
+// missingFiles returns warnings about settings that are unknown because a file is missing.
 func (r *Run) missingFiles(run map[string]any) []string {
 	var out []string
 	dist, _ := run["dist"].(map[string]any)
@@ -40,7 +40,7 @@ func (r *Run) missingFiles(run map[string]any) []string {
 	return out
 }
 
-// computedLinks returns warnings about configs of DeepSpeed that only the run itself makes or finds.
+// computedLinks returns warnings about DeepSpeed configs that are determined only at run time.
 func (r *Run) computedLinks() []string {
 	var out []string
 	for _, b := range r.BindingsOf("link") {

@@ -9,7 +9,7 @@ import (
 	"snug/internal/setup"
 )
 
-// scriptModel returns what the main script says about its model.
+// scriptModel returns the model that the main script loads.
 func (r *Run) scriptModel() projects.LoadedModel {
 	if r.Primary == nil {
 		return projects.LoadedModel{}
@@ -25,11 +25,11 @@ func (r *Run) scriptModel() projects.LoadedModel {
 	return l
 }
 
-// encoder is the head that stands for small heads that are not simulated.
+// encoder is the head used in place of small heads that are not simulated.
 const encoder = "encoder"
 
-// countedHead returns the head that a model is counted with: that of its class if models of its family
-// have it.
+// countedHead returns the head that a model is estimated with: its class's head if models of its family have
+// it.
 func (r *Run) countedHead(name, head string) string {
 	if head == "" || head == encoder || setup.Trains(r.ModelName(name), head) {
 		return head
@@ -37,7 +37,7 @@ func (r *Run) countedHead(name, head string) string {
 	return encoder
 }
 
-// otherHead returns the warning that a model is counted with a head that is not its own.
+// otherHead returns the warning that a model is estimated with a head that is not its own.
 func (r *Run) otherHead(run map[string]any) []string {
 	l := r.scriptModel()
 	model, _ := run["model"].(map[string]any)

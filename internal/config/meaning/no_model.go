@@ -11,11 +11,11 @@ import (
 	"snug/internal/setup"
 )
 
-// NoModel is what is missing if no file names a model.
+// NoModel is the message if no file names a model.
 const NoModel = "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"
 
-// noModel says what is missing if the files give no model that is known: one that they name in another way, one that
-// the program builds itself, or any.
+// noModel returns the message if the files contain no known model: it is given in another way, the program builds
+// it, or there is none.
 func (r *Run) noModel() string {
 	if why := r.notKnown("model"); why != "" {
 		return why + "; give --model NAME"
@@ -50,7 +50,7 @@ func described(d *projects.DescribedModel) string {
 	return notSimulated(d.Where, d.Class)
 }
 
-// notSimulated returns the error for a name of a model that is not simulated.
+// notSimulated returns the error for a named model that is not simulated.
 func notSimulated(where, name string) string {
 	if what := setup.UnsimulatedModel(name); what != "" {
 		return fmt.Sprintf("%s: %s is %s, which is not simulated; measure the run: snug profile -- <your command>", where, name, what)
@@ -58,8 +58,8 @@ func notSimulated(where, name string) string {
 	return fmt.Sprintf("%s: %s is not a model that snug knows; give one like it with --model NAME, or measure the run: snug profile -- <your command>", where, name)
 }
 
-// modelInFile returns the model that the files give. A path with a variable that is not known names one if its last
-// element is a name that is known, as in $MODELS/Llama-2-7b-hf.
+// modelInFile returns the model in the files. A path with an unknown variable counts if its last element is a known
+// name, as in $MODELS/Llama-2-7b-hf.
 func (r *Run) modelInFile() any {
 	v := r.Value("model")
 	if text, is := v.(string); v != nil && !(is && strings.Contains(text, "${")) {
@@ -68,7 +68,7 @@ func (r *Run) modelInFile() any {
 	for _, b := range r.BindingsOf("model") {
 		text := strings.Trim(b.Text, `"'`)
 		if ends := b.Place.Value.Ends; ends != "" {
-			text = "$" + ends // what comes before is not known
+			text = "$" + ends // the beginning is unknown
 		}
 		if strings.Contains(text, "$") && !strings.ContainsAny(path.Base(text), "${}") && setup.KnowsModel(text) {
 			return text

@@ -16,12 +16,12 @@ import (
 	"snug/internal/setup"
 )
 
-// What is simulated is one model and one loss over the tokens of each sample. Other
-// objectives run more: pairs of answers, a frozen reference, a critic, sampling. Tables list the keys of the
-// systems that snug knows; this file goes by the words that files, programs and classes use everywhere.
+// The simulation covers one model and one loss over the tokens of each sample. Other objectives need more:
+// pairs of answers, a frozen reference, a critic, sampling. The tables list the keys of known systems; this
+// file relies on words that files, programs and classes have in common.
 
-// otherObjective lists what shows that a run trains for something other than a loss over tokens. A file that
-// says which objective it has is believed.
+// otherObjective lists the signs that a run trains for something other than a loss over tokens. If a file
+// names its objective, that is trusted.
 func (r *Run) otherObjective() []Missing {
 	if r.namesTokens() {
 		return nil
@@ -39,7 +39,7 @@ func (r *Run) otherObjective() []Missing {
 	return r.otherName()
 }
 
-// namesTokens reports whether a file names its objective, and it is a loss over tokens.
+// namesTokens reports whether a file names a loss over tokens as its objective.
 func (r *Run) namesTokens() bool {
 	if slices.ContainsFunc(r.BindingsOf("refused"), saysTokens) {
 		return true
@@ -61,20 +61,20 @@ func saysTokens(b projects.Bound) bool {
 	return b.Key.NamesObjective() && known && text != "" && b.Value == ""
 }
 
-// refusedFor returns the refusal of a run because of something in a file.
+// refusedFor returns the refusal of a run because of a line in a file.
 func refusedFor(where, what, does string) *Missing {
 	return &Missing{Training, refusal(where, what, does)}
 }
 
-// These match the classes that Python code makes or passes to a parser.
+// These match the classes that Python code creates or passes to a parser.
 var (
 	madeClass   = pattern.New(`(?m)^[^#\n]*?\b([A-Za-z]\w*(?:Trainer|Config|Arguments|Args|Loss|Model))\(`, "Trainer(", "Config(", "Arguments(", "Args(", "Loss(", "Model(")
 	imported    = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(setfit)\b`, "setfit") // a library with one objective, whose classes have common names
 	parsedClass = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)`, "TrlParser(", "HfArgumentParser(")
 )
 
-// otherClass returns the refusal of a run whose program makes a class of another objective. The program of a shell
-// script is looked into as well.
+// otherClass returns the refusal of a run whose program creates a class of another objective. It also checks the
+// program that a shell script starts.
 func (r *Run) otherClass(s *projects.Source) *Missing {
 	d := s.Tree.Layers[0].Doc
 	if d.Format() == doc.Python {
@@ -137,7 +137,7 @@ func otherProgram(s *projects.Source) *Missing {
 }
 
 // trainsNothing returns the refusal of a file that only uses a model: a script that starts other programs, or a file
-// without what its system trains with.
+// without the section that its system needs for training.
 func (r *Run) trainsNothing() []Missing {
 	if r.Primary == nil {
 		return nil
@@ -151,7 +151,7 @@ func (r *Run) trainsNothing() []Missing {
 	return nil
 }
 
-// upwards yields the last name of a path, then those of its folders.
+// upwards yields the last element of a path, then its folders' names.
 func upwards(name string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for name != "" && name != "." && name != "/" {
@@ -163,8 +163,7 @@ func upwards(name string) func(func(string) bool) {
 	}
 }
 
-// isOn reports whether a value turns something on: a map or list with anything in it, true, a number above 0, or
-// text.
+// isOn reports whether a value turns something on: a non-empty map or list, true, a number above 0, or text.
 func isOn(v doc.Value) bool {
 	if v.Kind == doc.Map || v.Kind == doc.List {
 		return v.Len+len(v.Keys) > 0
@@ -182,13 +181,13 @@ func isOn(v doc.Value) bool {
 	return text != "" && text != "none" && text != "null" && text != "no"
 }
 
-// textOf returns a value as text, "" if it is not text.
+// textOf returns a value as text, or "" if it is not text.
 func textOf(v tree.Value) string {
 	text, _ := v.Value.Data.(string)
 	return text
 }
 
-// sectionAndKey returns the last two names of a path.
+// sectionAndKey returns the last two steps of a path.
 func sectionAndKey(parts []string) string { return strings.Join(parts[max(len(parts)-2, 0):], ".") }
 
 // otherKey returns the refusal of a file with a key, or a section, that only another objective has, or with a value
@@ -245,7 +244,7 @@ func onlyPredicts(s *projects.Source) *Missing {
 				predicts = &v
 			}
 		case "do_eval":
-			if isOn(v.Value) && s.System.Commands != nil { // files for trainers without do_train have it too
+			if isOn(v.Value) && s.System.Commands != nil { // configs for trainers without do_train have this key too
 				evaluates = &v
 			}
 		case "learning_rate", "lr":
@@ -261,8 +260,8 @@ func onlyPredicts(s *projects.Source) *Missing {
 	return refusedFor(fmt.Sprintf("%s:%d", s.File, predicts.Value.Line), strings.TrimSpace(predicts.Path.String()+" "+strings.TrimPrefix(predicts.Value.Text, predicts.Path.String())), "runs the model without training it")
 }
 
-// otherName returns the refusal of a run whose main file is named after another objective, or its folder is,
-// unless the file's system has a key for that, or a program has its own trainer.
+// otherName returns the refusal of a run whose main file or folder is named after another objective, unless
+// the file's system has a key for the objective or a program has its own trainer.
 func (r *Run) otherName() []Missing {
 	if r.Primary == nil || !r.Trainer().ByName && slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective) {
 		return nil
@@ -305,7 +304,8 @@ func (r *Run) namedOtherwise() []string {
 // outputNames are keys for the name of a run and its results.
 var outputNames = []string{"output_dir", "run_name", "hub_model_id", "exp_name", "experiment_name", "wandb_name", "save_dir", "save_path", "output_path"}
 
-// trainsTokens matches the trainer whose loss is one over tokens, and trains also those whose model decides.
+// trainsTokens matches the trainer with a loss over tokens, and trains also those whose loss depends on the
+// model.
 var (
 	trainsTokens = pattern.New(`(?m)^[^#\n]*\bSFTTrainer\(`, "SFTTrainer(")
 	trains       = pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?Trainer\(`, "Trainer(")

@@ -19,7 +19,7 @@ func TestUnsearched(t *testing.T) {
 	}
 }
 
-// TestOtherTrainers recognizes scripts that train for another objective by what they make or start.
+// TestOtherTrainers checks that scripts with another objective are recognized by what they create or start.
 func TestOtherTrainers(t *testing.T) {
 	const (
 		batch         = "per_device_train_batch_size"
@@ -91,7 +91,7 @@ func TestOtherTrainers(t *testing.T) {
 	}
 }
 
-// TestScriptModel finds the model that a script loads.
+// TestScriptModel checks that the model that a script loads is found.
 func TestScriptModel(t *testing.T) {
 	const args = "args = TrainingArguments(per_device_train_batch_size=2)\n"
 	type want struct {

@@ -11,10 +11,10 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// PyTorch's Adam and AdamW have three kernels each, which take different amounts of memory. A setup says
-// adamw-fused; a file often has the class under one key and the kernel under another next to it.
+// PyTorch's Adam and AdamW have three kernels each, which take different amounts of memory. A setup contains
+// adamw-fused; a file often has one key for the class and another next to it for the kernel.
 
-// withKernel returns an optimizer's class with the kernel that the file picks for it.
+// withKernel returns an optimizer's class with the kernel that the file selects.
 func (r *Run) withKernel(class any) any {
 	name, _ := class.(string)
 	if full := name + "-" + r.kernel(); slices.Contains(train.OptimizerNames(), full) {
@@ -37,7 +37,7 @@ func (r *Run) kernel() string {
 	return name
 }
 
-// OptimizerKey returns the key of the optimizer, or the key it would have; nil if it is not known.
+// OptimizerKey returns the key of the optimizer, or the key it would have; nil if unknown.
 func (r *Run) OptimizerKey() *systems.Key {
 	if of := r.BindingsOf("optimizer"); len(of) > 0 {
 		return of[0].Key
@@ -53,8 +53,8 @@ func (r *Run) OptimizerKey() *systems.Key {
 	return nil
 }
 
-// SplitOptimizer returns an optimizer as a class and a kernel; "" is for those that have no
-// choice of kernels.
+// SplitOptimizer splits an optimizer into class and kernel. The kernel is "" if the class has no choice of
+// kernels.
 func SplitOptimizer(optimizer string) (class, kernel string) {
 	class, kernel, _ = strings.Cut(optimizer, "-")
 	switch {

@@ -8,11 +8,11 @@ import (
 	"snug/internal/pattern"
 )
 
-// unslothModel matches the classes with which Unsloth loads a model: FastModel, FastVisionModel, FastSentenceTransformer.
+// unslothModel matches Unsloth's model loaders: FastModel, FastVisionModel, FastSentenceTransformer.
 var unslothModel = pattern.New(`(?m)^[^#\n]*\b(Fast[A-Z]\w*)\.(?:from_pretrained|get_peft_model)\(`, ".from_pretrained(", ".get_peft_model(")
 
-// ownKernels lists the call with which a script replaces a model's layers, adapters and loss with Unsloth's. They keep
-// less for backward, and how much less depends on the model and the version.
+// ownKernels lists the call by which a script replaces a model's layers, adapters and loss with Unsloth's. These keep
+// less for backward; how much less depends on the model and the version.
 func (r *Run) ownKernels() []Missing {
 	for _, s := range r.SourcesRead() {
 		d := s.Tree.Layers[0].Doc

@@ -9,8 +9,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// loadedShape returns the shape of the weights that a run with the trainer's own model begins with;
-// loaded is false for a model from scratch, which has its own.
+// loadedShape returns the shape of the weights that the trainer's own model is loaded from; loaded is false
+// for a model trained from scratch.
 func (r *Run) loadedShape(own *systems.OwnModel) (shape systems.Shape, loaded bool) {
 	name, _ := r.Value("model").(string)
 	shape, loaded = own.Loads[name]
@@ -37,7 +37,7 @@ func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {
 	out["model"] = map[string]any{"config": config}
 }
 
-// hasOtherSizes reports whether a file like the trainer's own gives its model sizes under other names: it builds another
+// hasOtherSizes reports whether a file like the trainer's has model sizes under other names. It then builds another
 // model, as llama2.c's train.py does.
 func (r *Run) hasOtherSizes(own *systems.OwnModel) bool {
 	if r.Primary == nil || len(r.BindingsOf("shape.n_layer"))+len(r.BindingsOf("shape.n_embd")) > 0 {
@@ -49,7 +49,7 @@ func (r *Run) hasOtherSizes(own *systems.OwnModel) bool {
 }
 
 // ownTokens returns the vocabulary size of a model from scratch: the trainer reads it from a meta.pkl next to
-// the data. It returns a warning if that file does not have it.
+// the data. It returns a warning if that file does not contain it.
 func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {
 	dataset, _ := r.ValueOrDefault("shape.dataset").(string)
 	name := path.Join("data", dataset, "meta.pkl")
@@ -66,7 +66,7 @@ func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {
 	return own.Tokens, warning
 }
 
-// unknownTokens returns the warning that the vocabulary size of a model from scratch is not known.
+// unknownTokens returns the warning that the vocabulary size of a model from scratch is unknown.
 func (r *Run) unknownTokens() []string {
 	own := r.Trainer().OwnModel
 	if own == nil {

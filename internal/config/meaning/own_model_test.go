@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pickled is the beginnings of {'vocab_size': n, 'itos': ...}, as Python's pickle
-// writes it in its protocols.
+// pickled maps the beginnings of {'vocab_size': n, 'itos': ...}, as written by Python's pickle protocols, to
+// n.
 var pickled = map[string]int{
 	"\x80\x02}q\x00(X\n\x00\x00\x00vocab_sizeq\x01KAX\x04\x00\x00\x00itosq\x02":                            65,
 	"\x80\x03}q\x00(X\n\x00\x00\x00vocab_sizeq\x01M,\x01X\x04\x00\x00\x00itosq\x02":                        300,
@@ -41,7 +41,7 @@ func FuzzPickledVocabulary(f *testing.F) {
 	})
 }
 
-// TestOtherSizes refuses a file like nanoGPT's whose model has sizes under other names.
+// TestOtherSizes checks that a file like nanoGPT's with model sizes under other names is refused.
 func TestOtherSizes(t *testing.T) {
 	const file = "init_from = 'scratch'\nbatch_size = 4\nmax_seq_len = 64\ndim = 64\nn_layers = 2\nn_heads = 2\n"
 	r := opened(t, fstest.MapFS{"train.py": {Data: []byte(file)}})
@@ -50,8 +50,8 @@ func TestOtherSizes(t *testing.T) {
 	}
 }
 
-// TestOwnTokens checks where the vocabulary size of a model from scratch comes from, and the warning if it
-// is not known.
+// TestOwnTokens checks where the vocabulary size of a model from scratch comes from, and the warning if it is
+// unknown.
 func TestOwnTokens(t *testing.T) {
 	const meta = "\x80\x04\x95$\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\nvocab_size\x94K\x60."
 	for name, x := range map[string]struct {

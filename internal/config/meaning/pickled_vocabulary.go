@@ -13,7 +13,7 @@ func pickledVocabulary(data []byte) int {
 	_, after, _ := bytes.Cut(data, []byte("vocab_size"))
 	if memo, ok := bytes.CutPrefix(after, []byte{0x94}); ok { // MEMOIZE, from protocol 4 on
 		after = memo
-	} else if len(after) > 1 && after[0] == 'q' { // BINPUT and its place
+	} else if len(after) > 1 && after[0] == 'q' { // BINPUT and its index
 		after = after[2:]
 	}
 	if len(after) == 0 {

@@ -4,8 +4,8 @@ package meaning
 
 import "strings"
 
-// ProgramFlags returns the flags of the user's program, or of its launcher, by the settings that they give, such as
-// --accum for accumulation.
+// ProgramFlags returns the flags of the user's program or its launcher, by setting, such as --accum for
+// accumulation.
 func (r *Run) ProgramFlags() map[string]string {
 	out := map[string]string{}
 	for _, b := range r.Bound {

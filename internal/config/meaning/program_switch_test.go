@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// A program's default rank makes adapters only if the switch beside it is on.
+// A program's default rank takes effect only if the switch next to it is on.
 func TestSwitchOfProgram(t *testing.T) {
 	const program = "@dataclass\nclass Arguments(TrainingArguments):\n    lora: bool = %s\n    lora_r: int = 8\nparser = HfArgumentParser(Arguments)\n"
 	for _, x := range []struct {

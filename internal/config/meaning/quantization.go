@@ -13,11 +13,11 @@ import (
 	"snug/internal/setup"
 )
 
-// 4-bit weights of bitsandbytes. Files turn them on with one key. Trainers differ in what they do about
-// the rest: the type of products, whether what is not quantized is cast to float32, and the type of
-// adapters.
+// This file handles bitsandbytes' 4-bit weights. Configs turn them on with one key. Trainers differ in the
+// rest: the compute type of matrix products, whether weights that are not quantized are cast to float32, and
+// the type of adapters.
 
-// quantizing returns the key that quantizes weights, nil if none does.
+// quantizing returns the key that quantizes weights, or nil if there is none.
 func (r *Run) quantizing() *projects.Bound {
 	for _, b := range r.BindingsOf("quantized") {
 		if v, _ := b.Value.(string); v != "" {
@@ -27,7 +27,8 @@ func (r *Run) quantizing() *projects.Bound {
 	return r.quantizesByDefault()
 }
 
-// quantizesByDefault returns the key that quantizes weights unless a file has it, nil if there is none.
+// quantizesByDefault returns the key that quantizes weights by default if no file sets it; nil if there is
+// none.
 func (r *Run) quantizesByDefault() *projects.Bound {
 	if r.Primary == nil || len(r.BindingsOf("quantized")) > 0 {
 		return nil
@@ -41,7 +42,7 @@ func (r *Run) quantizesByDefault() *projects.Bound {
 	return nil
 }
 
-// QuantizedAt returns the file:line of the key that quantizes weights, "" if none does.
+// QuantizedAt returns file:line of the key that quantizes weights, or "" if there is none.
 func (r *Run) QuantizedAt() string {
 	if b := r.quantizing(); b != nil && !r.setInSnugFile("quantization.bits") {
 		return b.Where()
@@ -54,7 +55,7 @@ func (r *Run) settleQuantization(out map[string]any) {
 	in, _ := out["quantization"].(map[string]any)
 	b := r.quantizing()
 	if r.setInSnugFile("quantization.bits") && in != nil {
-		return // in a setup's own words
+		return // already in a setup's terms
 	}
 	delete(out, "quantization")
 	if b == nil || r.unquantizable(b) != "" || r.quantizesNothing(b) {
@@ -87,12 +88,12 @@ func (r *Run) settleQuantization(out map[string]any) {
 	put(out, "versions.bitsandbytes", installed(r.Files(), bnbInfo))
 	r.settleQuantized(out)
 	if lora, _ := out["lora"].(map[string]any); lora != nil {
-		lora["peft"] = true // only PEFT has adapters on quantized weights
+		lora["peft"] = true // only PEFT supports adapters on quantized weights
 	}
 }
 
-// settleQuantized fills in what quantizing implies: from_pretrained quantizes, and loads a model as it
-// was saved; PEFT's function that casts the rest to float32 turns checkpointing on as well.
+// settleQuantized fills in what quantizing implies: from_pretrained quantizes and loads a model in its saved
+// type; PEFT's function that casts the rest to float32 also turns checkpointing on.
 func (r *Run) settleQuantized(out map[string]any) {
 	precision, _ := out["precision"].(string)
 	if r.Trainer().OwnProgram && out["weights"] == nil && (precision == "" || strings.HasPrefix(precision, "amp-")) && !strings.HasPrefix(r.transformers, "4.") {
@@ -103,9 +104,9 @@ func (r *Run) settleQuantized(out map[string]any) {
 	}
 }
 
-// computesIn returns the type of products if no key sets it, "" for bitsandbytes' own.
-// TRL takes the type that it loads weights in, Axolotl and LLaMA-Factory that of their
-// arithmetic, ms-swift bfloat16 unless weights are loaded in something else.
+// computesIn returns the compute type if no key sets it, or "" for bitsandbytes' default. TRL uses the type
+// that it loads weights in, Axolotl and LLaMA-Factory their precision, and ms-swift bfloat16 unless weights
+// are loaded in another type.
 func (r *Run) computesIn(b *projects.Bound, out map[string]any) string {
 	precision, _ := out["precision"].(string)
 	weights, _ := out["weights"].(string)
@@ -133,7 +134,7 @@ func (r *Run) computesIn(b *projects.Bound, out map[string]any) string {
 	return ""
 }
 
-// computeType returns dtype if products can have it; "" otherwise, as for the saved type.
+// computeType returns dtype if it can be a compute type; "" otherwise, as for the saved type.
 func computeType(dtype string) string {
 	if slices.Contains(setup.ComputeTypes, dtype) {
 		return dtype

@@ -11,7 +11,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// What a script does with quantized weights, according to its text.
+// This file finds what a script does with quantized weights, from its source.
 
 // checkpointsInCode reports whether the script turns checkpointing on, with prepare_model_for_kbit_training.
 func (r *Run) checkpointsInCode() bool {
@@ -21,7 +21,7 @@ func (r *Run) checkpointsInCode() bool {
 var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
 	"prepare_model_for_kbit_training(")
 
-// prepares reports whether a script casts to float32 what is not quantized.
+// prepares reports whether a script casts weights that are not quantized to float32.
 func (r *Run) prepares() bool {
 	return r.inCode() && prepares.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
@@ -29,7 +29,7 @@ func (r *Run) prepares() bool {
 var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")
 
 // quantizedBySwitch returns the note that a script quantizes weights in a branch that is not taken, or in a way that is
-// not followed.
+// not understood.
 func (r *Run) quantizedBySwitch(run map[string]any) []string {
 	if !r.inCode() || run["quantization"] != nil || r.quantizing() != nil {
 		return nil
@@ -49,8 +49,8 @@ func (r *Run) inCode() bool {
 	return r.Primary != nil && r.Primary.Tree.Layers[0].Doc.Format() == doc.Python
 }
 
-// computeInCode returns the type of products that a script names, directly or by a variable; "" if it
-// names none.
+// computeInCode returns the compute type that a script names, directly or through a variable; "" if there is
+// none.
 func (r *Run) computeInCode() string {
 	text := r.Primary.Tree.Layers[0].Doc.Text()
 	found := computeArgument.Find(text)

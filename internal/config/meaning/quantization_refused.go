@@ -10,15 +10,16 @@ import (
 	"snug/internal/config/systems"
 )
 
-// Quantized weights that are not simulated, and what files leave open about others.
+// This file handles quantized weights that are not simulated, and warns about what files do not specify about
+// others.
 
-// quantizesNothing reports whether nothing is quantized because a second flag, which names the method, is
+// quantizesNothing reports whether nothing is quantized because the second flag, which names the method, is
 // missing.
 func (r *Run) quantizesNothing(b *projects.Bound) bool {
 	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(r.BindingsOf("quant_method")) == 0
 }
 
-// unquantizable returns why quantized weights are not simulated, "" if they are.
+// unquantizable returns why quantized weights are not simulated, or "" if they are.
 func (r *Run) unquantizable(b *projects.Bound) string {
 	switch {
 	case r.Trainer().QuantizesItself != "":
@@ -33,7 +34,7 @@ func (r *Run) unquantizable(b *projects.Bound) string {
 	return ""
 }
 
-// refusedQuantization returns what is missing if weights are quantized in a way that is not simulated.
+// refusedQuantization returns the refusal of weights that are quantized in a way that is not simulated.
 func (r *Run) refusedQuantization() []Missing {
 	b := r.quantizing()
 	if b == nil || r.unquantizable(b) == "" {
@@ -42,8 +43,8 @@ func (r *Run) refusedQuantization() []Missing {
 	return []Missing{{Weights, fmt.Sprintf("%s: %s %s; measure it: snug profile -- <your command>", b.Where(), b.Path, r.unquantizable(b))}}
 }
 
-// quantizationWarnings lists what files do not say about quantized weights: the user's own program decides
-// the rest.
+// quantizationWarnings lists what files do not specify about quantized weights, because the user's program
+// decides it.
 func (r *Run) quantizationWarnings(run map[string]any) []string {
 	b, in := r.quantizing(), run["quantization"]
 	if b != nil && r.quantizesNothing(b) && in == nil {
@@ -58,7 +59,7 @@ func (r *Run) quantizationWarnings(run map[string]any) []string {
 	own := r.Trainer().OwnProgram || r.Trainer().LoadedByScript
 	switch {
 	case own && !r.inCode() && b.Key.Quantizer == nil:
-		return []string{fmt.Sprintf("%s: %s quantizes weights; no file says whether the program casts the rest to float32 (prepare_model_for_kbit_training); it is counted in the type it is loaded in, or in float32 with --prepare-kbit", b.Where(), b.Path)}
+		return []string{fmt.Sprintf("%s: %s quantizes weights; no file shows whether the program casts the rest to float32 (prepare_model_for_kbit_training); it is counted in the type it is loaded in, or in float32 with --prepare-kbit", b.Where(), b.Path)}
 	case r.inCode() && !r.prepares() && !r.Trainer().PreparesQuantized && r.Trainer().QuantizedAdapters == "":
 		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted in the type it is loaded in, since prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}
 	}

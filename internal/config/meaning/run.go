@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package meaning interprets the values found in a project's files: the setup of the run they describe,
-// what is missing for an estimate, and what the estimate does not cover. It reads no files.
+// Package meaning interprets the values found in a project's files: it works out the setup of the run they
+// describe, what is missing for an estimate, and what the estimate does not cover. It reads no files.
 package meaning
 
 import (
@@ -15,12 +15,12 @@ import (
 // defaults.
 type Run struct {
 	*projects.Found
-	// Bindings are the settings that the files hold, in the order of the table of settings.
+	// Bindings are the settings in the files, in the order of the table of settings.
 	Bindings []projects.Binding
 
-	transformers string // its version, if known
-	trl          string // and TRL's
-	gpus         int    // the number given by the user; 0 leaves it to the files
+	transformers string // version, if known
+	trl          string // version, if known
+	gpus         int    // the number given by the user; 0 to use the files'
 }
 
 // New returns the run that was found in a folder.
@@ -38,19 +38,18 @@ func New(found *projects.Found) *Run {
 	return r
 }
 
-// RunsAs takes over what the user said about another run: the version of transformers and the
-// number of GPUs.
+// RunsAs copies the user's settings from another run: the version of transformers and the number of GPUs.
 func (r *Run) RunsAs(other *Run) {
 	r.Uses(other.transformers)
 	r.Spans(other.gpus)
 }
 
-// Spans sets the number of GPUs that the user gives, spread as the files say; 0 changes nothing.
+// Spans sets the number of GPUs given by the user, distributed as the files specify; 0 changes nothing.
 func (r *Run) Spans(gpus int) {
 	r.gpus = cmp.Or(gpus, r.gpus)
 }
 
-// Uses sets the version of transformers that the user names; "" changes nothing.
+// Uses sets the version of transformers given by the user; "" changes nothing.
 func (r *Run) Uses(transformers string) {
 	r.transformers = cmp.Or(transformers, r.transformers)
 }

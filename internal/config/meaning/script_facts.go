@@ -16,8 +16,7 @@ import (
 // If a file does not set something, the default in its system's table applies. A script that passes flags
 // is not a system: the program that it starts decides which defaults apply.
 
-// scriptType returns the type that a Python script names when it loads its model, "" if
-// it names none.
+// scriptType returns the type that a Python script loads its model in, or "" if it specifies none.
 func (r *Run) scriptType() string {
 	if r.Primary == nil || r.Primary.System.For == nil {
 		return ""
@@ -26,13 +25,13 @@ func (r *Run) scriptType() string {
 	case named != "":
 		return systems.TorchType(named)
 	case r.Primary.System.TakesModel && r.scriptModel().ByScript && !strings.HasPrefix(r.transformers, "4."):
-		return setup.Saved // SFTTrainer is given a model, and loads none
+		return setup.Saved // SFTTrainer gets a loaded model
 	}
 	return ""
 }
 
-// adaptersMadeAt returns the line of a Python script that puts PEFT's adapters onto its model,
-// 0 if none does.
+// adaptersMadeAt returns the line of a Python script that adds PEFT's adapters to its model, or 0 if there is
+// none.
 func (r *Run) adaptersMadeAt() int {
 	if r.Primary == nil || !r.Primary.System.ByName || r.adapts() {
 		return 0
@@ -47,7 +46,7 @@ func (r *Run) adaptersMadeAt() int {
 
 var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
 
-// unknownDefaults returns the note that a script starts a program whose defaults are not known.
+// unknownDefaults returns the note that a script starts a program whose defaults are unknown.
 func (r *Run) unknownDefaults() []string {
 	if r.Primary == nil || r.Primary.System.Commands == nil || r.Trainer().Commands == nil && !r.Trainer().UnknownDefaults {
 		return nil

@@ -11,16 +11,16 @@ import (
 	"snug/internal/setup"
 )
 
-// How weights get to a GPU that keeps a part of them. Every library that has a key for FSDP leaves the
-// model on the CPU or on the meta device until it is sharded, so that no GPU holds all of it: torchtitan
-// (0.2, train.py: meta device and to_empty), accelerate and with it transformers, TRL, Axolotl and
-// LLaMA-Factory (1.15, accelerator.py: device_placement, and utils/fsdp_utils.py;
-// cpu_ram_efficient_loading saves the CPU's memory), Lightning (2.6, strategies/fsdp.py and
-// model_parallel.py) and Composer. A user's own code may load the model in any way. Under ZeRO-3
-// transformers makes a model with zero.Init (5.22, modeling_utils.py), whatever accelerate's
-// zero3_init_flag says: 1.15 tells transformers of DeepSpeed's config in any case (set_deepspeed_weakref).
+// This file determines how sharded weights are loaded onto a GPU. Every library that has a key for FSDP
+// leaves the model on the CPU or on the meta device until it is sharded, so that no GPU ever has all of it:
+// torchtitan (0.2, train.py: meta device and to_empty), accelerate and with it transformers, TRL, Axolotl and
+// LLaMA-Factory (1.15, accelerator.py: device_placement, and utils/fsdp_utils.py; cpu_ram_efficient_loading
+// saves the CPU's memory), Lightning (2.6, strategies/fsdp.py and model_parallel.py) and Composer. A user's
+// own code may load the model in any way. Under ZeRO-3 transformers creates a model with zero.Init (5.22,
+// modeling_utils.py), regardless of accelerate's zero3_init_flag: 1.15 always passes DeepSpeed's config to
+// transformers (set_deepspeed_weakref).
 
-// loadKind returns dist.load for a kind; "" if it has none, if it is not known, or if it is the default.
+// loadKind returns dist.load for a kind; "" if it has none, or if it is unknown or the default.
 func (r *Run) loadKind(kind string) string {
 	if !setup.DistTakes(kind, "load") {
 		return ""
@@ -34,9 +34,9 @@ func (r *Run) loadKind(kind string) string {
 	return setup.LoadSharded
 }
 
-// fsdpKind returns the kind that runs: that of the version of FSDP that the files name, or else of the key.
+// fsdpKind returns the kind of sharding, for the version of FSDP that the files name or the key implies.
 // accelerate's keys mean the first version unless the file names the second (accelerate 1.15, utils/dataclasses.py),
-// and so did transformers' own before 5.0. Of the first version only full sharding is simulated.
+// as did transformers' own before 5.0. For the first version, only full sharding is simulated.
 func (r *Run) fsdpKind(kind string) string {
 	version := r.Whole("dist.version")
 	first := r.transformers != "" && setup.Versions{Transformers: r.transformers}.TransformersRelease() < 500
@@ -50,7 +50,7 @@ func (r *Run) fsdpKind(kind string) string {
 }
 
 // firstFSDP returns the warning that FSDP1 keeps weights gathered between forward and backward, which is
-// simulated as FSDP2 does it.
+// simulated as in FSDP2.
 func (r *Run) firstFSDP() []string {
 	kind, _ := r.Value("dist.kind").(string)
 	of := r.BindingsOf("dist.kind")
@@ -63,8 +63,8 @@ func (r *Run) firstFSDP() []string {
 	return []string{of[0].Where() + ": FSDP1's SHARD_GRAD_OP is simulated as in FSDP2, with separate parameters; FSDP1's flat parameters briefly take more"}
 }
 
-// readByLibrary reports whether the key of a setting is one that a library reads. Some libraries shard
-// without such a key (shardsByItself).
+// readByLibrary reports whether a library reads the key of a setting. Some libraries shard without a key
+// (shardsByItself).
 func (r *Run) readByLibrary(setting string) bool {
 	of := r.BindingsOf(setting)
 	return len(of) == 0 && r.shardsByItself() || slices.ContainsFunc(of, func(b projects.Bound) bool {
@@ -72,9 +72,9 @@ func (r *Run) readByLibrary(setting string) bool {
 	})
 }
 
-// shardsByItself reports whether a run over several GPUs uses FSDP without a key that says so:
-// torchtitan's, and those of torchtune's recipes that are called distributed, which
-// make the model on the meta device (torchtune 0.6.1, recipes/*_distributed.py).
+// shardsByItself reports whether a run on several GPUs uses FSDP without a key for it: torchtitan's runs, and
+// torchtune's distributed recipes, which create the model on the meta device (torchtune 0.6.1,
+// recipes/*_distributed.py).
 func (r *Run) shardsByItself() bool {
 	if r.Primary == nil || !r.Primary.System.Shards {
 		return false
@@ -83,8 +83,8 @@ func (r *Run) shardsByItself() bool {
 	return recipes == "" || slices.ContainsFunc(r.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
 }
 
-// ownSharding returns how a trainer shards that has no key for it, and turns checkpointing on if that
-// belongs to it.
+// ownSharding returns how a trainer without a sharding key shards, and turns checkpointing on if the trainer
+// does.
 func (r *Run) ownSharding(out map[string]any) string {
 	t := r.Trainer()
 	if t.CheckpointsSharded {
@@ -96,7 +96,8 @@ func (r *Run) ownSharding(out map[string]any) string {
 	return cmp.Or(t.ShardsAs, setup.FSDP2)
 }
 
-// mixFSDP follows a key that says what FSDP casts to the type of autocast: all, only the weights, or nothing.
+// mixFSDP applies a key for what FSDP casts to the type of autocast: everything, only the weights, or
+// nothing.
 func (r *Run) mixFSDP(d map[string]any) {
 	if d["param_dtype"] == nil || len(r.Trainer().ForSetting("dist.mixed")) == 0 {
 		return
@@ -116,10 +117,10 @@ func (r *Run) shardsWeights() bool {
 	return r.World() > 1 && (strings.HasPrefix(kind, "fsdp") || kind == "zero3")
 }
 
-// gatherType returns the type that FSDP gathers and reduces in under autocast, "" if it
-// keeps that of the weights: accelerate and Lightning give FSDP a policy of the
-// autocast's type (accelerate 1.15, utils/dataclasses.py: set_mixed_precision;
-// lightning 2.6, plugins/precision/fsdp.py), so that autocast finds nothing to cast.
+// gatherType returns the type that FSDP gathers and reduces in under autocast, or "" if it uses the weights'
+// type: accelerate and Lightning give FSDP a policy of the autocast's type (accelerate 1.15,
+// utils/dataclasses.py: set_mixed_precision; lightning 2.6, plugins/precision/fsdp.py), so autocast has
+// nothing left to cast.
 func (r *Run) gatherType(kind, precision string) string {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	if !autocast || !strings.HasPrefix(kind, "fsdp") || !r.gathersInAutocast() {

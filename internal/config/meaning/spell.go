@@ -17,7 +17,7 @@ func (r *Run) Spell(setting string, value any) string {
 		return ""
 	}
 	format := r.Primary.Tree.Layers[0].Doc.Format()
-	for _, b := range r.BindingsOf(setting) { // a key that is there comes before its other names
+	for _, b := range r.BindingsOf(setting) { // prefer a key that is present to its other names
 		if file, ok := b.Key.Spell(value); ok && b.Source == r.Primary {
 			return assignment(format, b.Path.String(), file)
 		}
@@ -30,7 +30,7 @@ func (r *Run) Spell(setting string, value any) string {
 	return ""
 }
 
-// assignment returns a key with its value as a file of that format has them.
+// assignment returns a key and its value as written in that format.
 func assignment(format doc.Format, key string, value any) string {
 	switch {
 	case format == doc.Shell && value == true:

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// A message says what to write in the words of the file that it is about.
+// Messages show a setting as it would be written in the file.
 func TestSpell(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, text, setting string

@@ -8,8 +8,8 @@ import (
 	"snug/internal/setup"
 )
 
-// trlMinor returns the minor version of the installed TRL 1, 0 for earlier ones, and that of the table if none
-// is installed.
+// trlMinor returns the minor version of the installed TRL 1, 0 for earlier versions, or the table's version if
+// TRL is not installed.
 func (r *Run) trlMinor() (minor int) {
 	if r.trl == "" {
 		return 16
@@ -18,8 +18,8 @@ func (r *Run) trlMinor() (minor int) {
 	return minor
 }
 
-// lossByVersion sets whose code computes the loss with the installed TRL. TRL introduced a loss in pieces
-// in 1.4, made it the default in 1.6, and has its own kernels since 1.15.
+// lossByVersion sets which code computes the loss in the installed TRL. TRL introduced a chunked loss in 1.4,
+// made it the default in 1.6, and has had its own kernels since 1.15.
 func (r *Run) lossByVersion(out map[string]any) {
 	minor, chunks := r.trlMinor(), r.Value("chunks")
 	whole := chunks == "no" || chunks == nil && minor < 6 || minor < 4
@@ -28,10 +28,10 @@ func (r *Run) lossByVersion(out map[string]any) {
 	}
 }
 
-// olderLoss returns the note that an older TRL computes its loss in pieces of a different size from those counted.
+// olderLoss returns the note that an older TRL computes its loss in chunks of a different size than simulated.
 func (r *Run) olderLoss(run map[string]any) []string {
 	if r.trlMinor() >= 15 || !r.Trainer().UsesTRL || run["loss"] != setup.TRLLoss {
 		return nil
 	}
-	return []string{fmt.Sprintf("the installed TRL %s computes the loss in pieces of 256 tokens; it is counted as in TRL 1.16", r.trl)}
+	return []string{fmt.Sprintf("the installed TRL %s computes the loss in chunks of 256 tokens; it is counted as in TRL 1.16", r.trl)}
 }

@@ -16,10 +16,10 @@ func TestTRLLoss(t *testing.T) {
 	}{
 		"the newest":           {"", "", "trl", false},
 		"installed":            {"1.15.0", "", "trl", false},
-		"in other pieces":      {"1.14.2", "", "trl", true},
+		"in other chunks":      {"1.14.2", "", "trl", true},
 		"whole, said so":       {"1.14.2", "loss_type: nll\n", nil, false},
-		"pieces not the rule":  {"1.5.1", "", nil, false},
-		"pieces, said so":      {"1.5.1", "loss_type: chunked_nll\n", "trl", true},
+		"chunks not default":   {"1.5.1", "", nil, false},
+		"chunks by setting":    {"1.5.1", "loss_type: chunked_nll\n", "trl", true},
 		"before there were":    {"1.3.0", "", nil, false},
 		"long before":          {"0.29.1", "", nil, false},
 		"of the probabilities": {"", "loss_type: dft\n", "trl", false},
@@ -34,7 +34,7 @@ func TestTRLLoss(t *testing.T) {
 			if fields["loss"] != c.want {
 				t.Errorf("loss %v, want %v", fields["loss"], c.want)
 			}
-			if warnings := strings.Join(p.Warnings(fields), "\n"); strings.Contains(warnings, "pieces of 256 tokens") != c.warning {
+			if warnings := strings.Join(p.Warnings(fields), "\n"); strings.Contains(warnings, "chunks of 256 tokens") != c.warning {
 				t.Errorf("warnings %q", warnings)
 			}
 		})

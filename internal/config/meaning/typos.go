@@ -12,9 +12,9 @@ import (
 	"snug/internal/spelling"
 )
 
-// A misspelt key is silently ignored: most trainers use their default. Systems have many more keys than
-// their tables here, so there is a warning only about a key that is a few letters away from a key that
-// matters, and only if that key is missing.
+// Most trainers silently ignore a misspelt key and use the default. Systems have many more keys than their
+// tables here, so there is a warning only for a key that is a few letters away from one that matters, and
+// only if that one is missing.
 
 // typos lists the keys that are probably misspelt.
 func (r *Run) typos() []string {
@@ -25,7 +25,7 @@ func (r *Run) typos() []string {
 	return out
 }
 
-// boundSources returns the sources that hold any of the run's settings, each once.
+// boundSources returns the sources that contain any of the run's settings, each once.
 func (r *Run) boundSources() []*projects.Source {
 	var out []*projects.Source
 	for _, b := range r.Bound {
@@ -56,8 +56,8 @@ func typosIn(s *projects.Source) []string {
 	return out
 }
 
-// nearestKey returns the key that a name was probably meant to be; "" if it is a key itself or is near none.
-// The longer a name, the more letters may be wrong.
+// nearestKey returns the key that a name is probably a typo of; "" if it is a key itself or is close to none.
+// The longer a name, the more letters may differ.
 func nearestKey(got string, names []string) string {
 	if slices.Contains(names, got) {
 		return ""
@@ -74,7 +74,7 @@ func nearestKey(got string, names []string) string {
 			allowed = 2
 		}
 		if apart := len(got) - len(n); apart > allowed || -apart > allowed {
-			continue // the lengths alone differ by too much
+			continue // the lengths differ too much
 		}
 		if d := spelling.Distance(got, n); d <= allowed && d < least {
 			best, least = n, d

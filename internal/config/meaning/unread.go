@@ -14,16 +14,16 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Every system has more keys than its table, and a custom file can have any keys. A key whose name is about adapters, bits, a
-// length or the like, and that no setting comes from, gets a note that says what is counted instead.
+// Every system has more keys than its table, and a custom file can have any keys. If a key's name suggests adapters,
+// bits, a length or the like but no setting is read from it, a note reports what is counted instead.
 
-// unreadKeys are the keys of one source about one topic that nothing was read from.
+// unreadKeys are the keys of one source about one topic that were not read.
 type unreadKeys struct {
 	topic systems.Topic
 	keys  []tree.Value
 }
 
-// unread lists the keys that look as if they changed memory and are not read. run is the setup that is counted.
+// unread lists the keys that look as if they affect memory but are not read. run is the setup that is counted.
 func (r *Run) unread(run map[string]any) []string {
 	var out []string
 	for _, s := range r.SourcesRead() {
@@ -34,7 +34,7 @@ func (r *Run) unread(run map[string]any) []string {
 	return append(out, r.idleRank(run)...)
 }
 
-// idleRank returns the note that a file gives a rank, and the trainer makes no adapters unless another key says so.
+// idleRank returns the note that a file sets a rank but no key turns adapters on.
 func (r *Run) idleRank(run map[string]any) []string {
 	ranks := r.BindingsOf("lora.rank")
 	if run["lora"] != nil || len(ranks) == 0 || slices.ContainsFunc(r.BindingsOf("lora"), func(b projects.Bound) bool { return b.Place.Value.Kind != doc.Null }) {
@@ -52,7 +52,7 @@ func (r *Run) idleRank(run map[string]any) []string {
 	return nil
 }
 
-// offUnlessSet reports whether a key turns something on, and nothing is on without it.
+// offUnlessSet reports whether a key turns something on that is off by default.
 func offUnlessSet(k *systems.Key) bool {
 	if k.Kind == systems.Word && k.Default == "" {
 		means, known := k.Understand("")
@@ -61,7 +61,7 @@ func offUnlessSet(k *systems.Key) bool {
 	return projects.Default(k, 1) == false
 }
 
-// unreadIn returns the unread keys of a source, by topic in the order of the file.
+// unreadIn returns the unread keys of a source, by topic, in file order.
 func (r *Run) unreadIn(s *projects.Source, run map[string]any) []unreadKeys {
 	var out []unreadKeys
 	at := map[systems.Topic]int{}
@@ -100,7 +100,7 @@ func (r *Run) isNoted(key string) bool {
 	})
 }
 
-// readPaths returns the paths of a source that settings come from, and the sections around them.
+// readPaths returns the paths in a source that settings are read from, and the sections around them.
 func (r *Run) readPaths(s *projects.Source) map[string]bool {
 	out := map[string]bool{}
 	for _, b := range r.Bound {
@@ -126,7 +126,7 @@ func topicOf(v tree.Value) systems.Topic {
 	return systems.TopicOf(key)
 }
 
-// deviates reports whether a key about a topic may make the run different from what is counted.
+// deviates reports whether a key about a topic may make the run differ from what is counted.
 func (r *Run) deviates(topic systems.Topic, v tree.Value, run map[string]any) bool {
 	if !isOn(v.Value) {
 		return false
@@ -169,7 +169,7 @@ func (u unreadKeys) note(s *projects.Source, run map[string]any) string {
 	return fmt.Sprintf("%s:%d: %s %s not read; %s", s.File, first.Value.Line, what, are, counted(u.topic, run, len(u.keys) > 1))
 }
 
-// counted says what is counted about a topic.
+// counted returns what is counted for a topic.
 func counted(topic systems.Topic, run map[string]any, several bool) string {
 	lora, _ := run["lora"].(map[string]any)
 	switch topic {

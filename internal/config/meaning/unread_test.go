@@ -9,7 +9,8 @@ import (
 	"testing/fstest"
 )
 
-// TestUnread has a note for each key that looks as if it changed memory and is not read, and none for others.
+// TestUnread checks that there is a note for each unread key that looks as if it affects memory, and none for
+// others.
 func TestUnread(t *testing.T) {
 	const hf = "per_device_train_batch_size: 2\noutput_dir: o\nmodel_name_or_path: gpt2\n"
 	for name, x := range map[string]struct{ file, text, note string }{
@@ -48,7 +49,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestNamedOtherwise has notes on names of results after another objective.
+// TestNamedOtherwise checks the notes on results named after another objective.
 func TestNamedOtherwise(t *testing.T) {
 	const hf = "per_device_train_batch_size: 2\nmodel_name_or_path: gpt2\n"
 	for text, want := range map[string]string{
@@ -64,14 +65,14 @@ func TestNamedOtherwise(t *testing.T) {
 	}
 }
 
-// TestMissingReasons has files for which something is missing, with the reason.
+// TestMissingReasons checks what is reported as missing, with the reason.
 func TestMissingReasons(t *testing.T) {
 	for name, x := range map[string]struct{ file, text, setting, say string }{
 		"an unknown builder": {"a.yaml", "model: {_component_: torchtune.models.new.new_9b}\noptimizer: {_component_: torch.optim.AdamW}\nbatch_size: 2\n", "model",
 			"a.yaml:1: torchtune.models.new.new_9b is not a model that snug knows"},
 		"a variable":        {"a.sh", "python a.py --model_name_or_path $1 --batch_size 2\n", "model", "a.sh:1: --model_name_or_path is not known: argument 1 of the script has no default"},
 		"none":              {"a.yaml", "batch_size: 2\n", "model", "no file names the model"},
-		"no rank":           {"a.yaml", "batch_size: 2\nuse_lora: true\n", "lora.rank", "a.yaml:2: use_lora turns adapters on, and no file gives their rank"},
+		"no rank":           {"a.yaml", "batch_size: 2\nuse_lora: true\n", "lora.rank", "a.yaml:2: use_lora turns adapters on, but no file sets their rank"},
 		"a task":            {"a.sh", "swift sft --model gpt2 --task_type seq_cls --num_labels 2 --per_device_train_batch_size 2\n", "model.head", "a.sh:1: --task_type seq_cls: the run classifies samples"},
 		"labels":            {"a.yaml", "batch_size: 2\nmodel_name: gpt2\nnum_labels: 3\n", "model.head", "a.yaml:3: num_labels: the run classifies samples"},
 		"no optimizer":      {"a.yaml", "model: {_component_: torchtune.models.llama2.llama2_7b}\nbatch_size: 2\ntasks: [x]\n", Training, "a.yaml has no optimizer, so it does not train"},
@@ -90,7 +91,7 @@ func TestMissingReasons(t *testing.T) {
 	}
 }
 
-// TestProgramsSettings has programs that scripts start: the script's flags come first, then what the program has itself.
+// TestProgramsSettings checks that a script's flags take precedence over the settings of the program it starts.
 func TestProgramsSettings(t *testing.T) {
 	const (
 		run     = "torchrun --nproc_per_node 2 train.py --model_name gpt2 --batch_size 2\n"
@@ -117,7 +118,7 @@ func TestProgramsSettings(t *testing.T) {
 	}
 	r := opened(t, fstest.MapFS{"run.sh": {Data: []byte(run)}, "train.py": {Data: []byte("t = DPOTrainer(model=m)\n")}})
 	if got := r.refused(); len(got) != 1 || !strings.HasPrefix(got[0].Say, "train.py:1: DPOTrainer trains on pairs") {
-		t.Errorf("a program that makes a DPOTrainer: %v", got)
+		t.Errorf("a program that creates a DPOTrainer: %v", got)
 	}
 	r = opened(t, fstest.MapFS{"run.sh": {Data: []byte(run)}, "train.py": {Data: []byte("m = AutoModelForSequenceClassification.from_pretrained(args.model_name)\n")}})
 	if got := r.scriptModel(); got.Head != "sequence-classification" {

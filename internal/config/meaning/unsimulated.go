@@ -11,12 +11,12 @@ import (
 	"snug/internal/config/systems"
 )
 
-// Some keys change the memory of a run in ways that are not simulated. The tables list them with the
-// others, together with what they do; this file turns them into sentences. A run whose figures would be
-// meaningless is refused. If the figures are still a bound, there is a note.
+// Some keys change the memory of a run in ways that are not simulated. The tables list these keys and what
+// they do; this file turns them into messages. A run is refused if its figures would be meaningless. If the
+// figures are still a bound, there is a note.
 
-// Training is the name of what is missing if the training is of a kind that cannot be estimated. A
-// recording of the run includes it.
+// Training is Missing.Setting for a kind of training that cannot be estimated. A recording of the run
+// includes it.
 const Training = "training"
 
 // asWritten returns a key, with its value if the value matters.
@@ -49,7 +49,8 @@ func (r *Run) refused() []Missing {
 	return r.ownKernels()
 }
 
-// refusedCommand lists the command of a script that is not simulated, and GPUs that one process splits a model over.
+// refusedCommand lists a script's command that is not simulated, or that splits a model over several GPUs per
+// process.
 func (r *Run) refusedCommand() []Missing {
 	for _, s := range r.SourcesRead() {
 		if s.System.Commands == nil {
@@ -71,7 +72,7 @@ func (r *Run) refusedCommand() []Missing {
 	return nil
 }
 
-// refusal returns the sentence about such a key.
+// refusal returns the message for a refused key.
 func refusal(where, what, does string) string {
 	return fmt.Sprintf("%s: %s %s; this is not estimated; measure it: snug profile -- <your command>", where, what, does)
 }
@@ -87,7 +88,7 @@ func (r *Run) noted() []string {
 	return append(out, r.notedByDefault()...)
 }
 
-// hasKey reports whether a source has a key of that name.
+// hasKey reports whether a source has a key with that name.
 func hasKey(s *projects.Source, name string) bool {
 	for range s.Tree.Index().Named(name) {
 		return true

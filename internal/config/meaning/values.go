@@ -8,9 +8,9 @@ import (
 	"snug/internal/config/projects"
 )
 
-// Value returns the current value of a setting, in a setup's terms, or nil if no file has it: an int, float64,
-// bool, string, []string or map[string]any. For a schedule it is the first phase, for several stages the
-// one that takes the most.
+// Value returns the current value of a setting, in a setup's terms, or nil if no file contains it: an int,
+// float64, bool, string, []string or map[string]any. For a schedule it is the first phase; for several stages,
+// the value that needs the most memory.
 func (r *Run) Value(setting string) any {
 	if r.Own != nil {
 		if v, ok := r.Own.Set[setting]; ok {
@@ -26,7 +26,7 @@ func (r *Run) Value(setting string) any {
 	return r.bestOf(setting)
 }
 
-// bestOf returns the value that takes effect, of those that the files give a setting.
+// bestOf returns the value that takes effect among a setting's values in the files.
 func (r *Run) bestOf(setting string) any {
 	var best, vague any
 	neutral := false
@@ -72,8 +72,7 @@ func (r *Run) bestOf(setting string) any {
 	return best
 }
 
-// firstNonNil keeps the first of two values: the tables and the order of the files decide which one
-// counts.
+// firstNonNil returns the first of two values; tables and file order determine precedence.
 func firstNonNil(first, v any) any {
 	if first != nil {
 		return first
@@ -121,7 +120,7 @@ func (r *Run) firstNumber(setting string) int {
 	return 0
 }
 
-// Whole returns a setting as a number, with the system's default if no file has it; 0 if it is not known.
+// Whole returns a setting as a number, or the system's default if no file contains it; 0 if unknown.
 func (r *Run) Whole(setting string) int {
 	if n, ok := r.Value(setting).(int); ok {
 		return n

@@ -13,8 +13,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Warnings lists what the figures of a run do not include, if that is not a reason to refuse it. run is the
-// setup of the project's files with the user's own values.
+// Warnings lists what a run's figures do not include, short of refusing the run. run is the setup from the
+// project's files with the user's own values.
 func (r *Run) Warnings(run map[string]any) []string {
 	out := append(r.typos(), r.missingFiles(run)...)
 	if r.Unsearched != "" {
@@ -37,7 +37,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.unknownTokens()...)
 	out = append(out, r.unknownDefaults()...)
 	if r.Defaults != "" {
-		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags, which are counted with their defaults; for others, name the shell script that starts it: --config-path run.sh", r.Defaults))
+		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags, which are counted with their defaults; for other values, name the shell script that starts it: --config-path run.sh", r.Defaults))
 	}
 	out = append(out, r.quantizationWarnings(run)...)
 	out = append(out, r.quantizedBySwitch(run)...)
@@ -53,7 +53,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	return out
 }
 
-// ambiguousSettings returns the warnings about settings that a script gives to several commands, so none is used.
+// ambiguousSettings returns the warnings about settings that several keys could be, so that none is used.
 func (r *Run) ambiguousSettings() (out []string) {
 	for _, setting := range []string{"accumulation", "precision", "autocast", "optimizer", "checkpointing"} {
 		if which := r.Ambiguous(setting); which != "" && r.Primary != nil && r.Primary.System.Commands != nil {
@@ -63,7 +63,7 @@ func (r *Run) ambiguousSettings() (out []string) {
 	return out
 }
 
-// unknownSpread returns the warning that files shard a run without giving the number of GPUs.
+// unknownSpread returns the warning that files shard a run without specifying the number of GPUs.
 func (r *Run) unknownSpread() []string {
 	kind, _ := r.Value("dist.kind").(string)
 	known := r.World() > 1 || r.gpus > 0 || len(r.BindingsOf("dist.world")) > 0
@@ -71,7 +71,7 @@ func (r *Run) unknownSpread() []string {
 	if known || kind == "" || kind == "ddp" || len(of) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU, without %[2]s, is assumed; give --gpus N", of[0].Where(), kind)}
+	return []string{fmt.Sprintf("%s: no file sets how many GPUs %s uses; one GPU, without %[2]s, is assumed; give --gpus N", of[0].Where(), kind)}
 }
 
 // ownLayers returns the warning that a trainer replaces PEFT's layers with its own kernels.
@@ -100,7 +100,7 @@ func (r *Run) castsWithoutFlash() []string {
 	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}
 }
 
-// unknownElsewhere returns the warnings about values of scripts that are not known and that none of snug's flags sets.
+// unknownElsewhere returns the warnings about unknown values in scripts that no flag of snug can set.
 func (r *Run) unknownElsewhere() []string {
 	var out []string
 	for _, b := range r.Bound {
@@ -111,8 +111,8 @@ func (r *Run) unknownElsewhere() []string {
 	return out
 }
 
-// computedSettings lists settings that only the run itself computes, and what is counted for them unless
-// the user gives a value.
+// computedSettings lists settings that are computed at run time, and what is counted for them unless the user
+// gives a value.
 func (r *Run) computedSettings(run map[string]any) []string {
 	var out []string
 	fields := r.Fields()
@@ -141,13 +141,13 @@ func (r *Run) computedSettings(run map[string]any) []string {
 func (r *Run) dividedBatch(run map[string]any) []string {
 	for _, b := range r.BindingsOf("batch") {
 		if by := b.DividedBy(); by != "" && fmt.Sprint(run["batch"]) == fmt.Sprint(b.Value) {
-			return []string{fmt.Sprintf("%s: the program divides %s by %s; if the quotient is the batch of one forward, give it with --batch", b.Where(), b.Path, by)}
+			return []string{fmt.Sprintf("%s: the program divides %s by %s; if the quotient is the batch of one forward pass, give it with --batch", b.Where(), b.Path, by)}
 		}
 	}
 	return nil
 }
 
-// otherTotal returns the warning that files give a total batch which their other settings do not make, unless the
+// otherTotal returns the warning that a total batch in the files does not match the other settings, unless the
 // user changes those.
 func (r *Run) otherTotal(run map[string]any) []string {
 	batch, steps := r.Whole("batch"), r.Accumulation()
@@ -173,8 +173,8 @@ func field(fields map[string]any, setting string) any {
 	return in[inner]
 }
 
-// flagOf returns the flag of a setting, or "" if a note need not mention it: a batch and a model have to be
-// given anyway, and workers take no GPU memory.
+// flagOf returns the flag for a setting, or "" if a note need not mention it: batch and model are required
+// anyway, and workers use no GPU memory.
 func flagOf(setting string) string {
 	switch setting {
 	case "model", "batch", "workers", "effective":

@@ -9,8 +9,8 @@ import (
 	"snug/internal/setup"
 )
 
-// The type in which weights are loaded is independent of autocast. Most people run bfloat16 weights under
-// autocast to bfloat16, because transformers 5 loads a model as it was saved. Then trained weights,
+// The type in which weights are loaded is independent of autocast. Most people train bfloat16 weights under
+// autocast to bfloat16, because transformers 5 loads a model in its saved type. Then trained weights,
 // gradients and optimizer states have 16 bits too, unless the trainer casts them.
 
 // ValueOrDefault returns the value of a setting in the files, or else the system's default.
@@ -21,21 +21,21 @@ func (r *Run) ValueOrDefault(setting string) any {
 	return r.DefaultValue(setting)
 }
 
-// IsUnused reports whether a setting has no effect: an unknown program may have flags named like those
-// that load a model.
+// IsUnused reports whether a setting has no effect, because an unknown program may have flags with the same
+// names as those that load a model.
 func (r *Run) IsUnused(setting string) bool {
 	return setting == "weights" && r.Trainer().Commands != nil && r.Trainer().OwnProgram && !r.adapts()
 }
 
-// settleWeights makes the type of the weights and the precision consistent, with adapters or without: a
-// setup has both, and without autocast the type of the weights is the precision.
+// settleWeights makes the type of the weights and the precision consistent, with or without adapters. A setup
+// has both; without autocast they are the same.
 func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := r.heldIn(out)
 	delete(out, "weights")
 	typed := (held != "" || r.Trainer().AutocastsAsLoaded) && (adapts || r.Trainer().LoadsTyped && (r.Primary == nil || !r.Primary.System.TypeIsPrecision))
 	if on := r.autocast(held); on != "" && (typed || precision == "fp32") {
-		precision = on // a key that names the type of the weights was read as the precision
+		precision = on // a key for the type of the weights was read as the precision
 	}
 	held, precision = r.weightsInTraining(held, precision, adapts)
 	delete(out, "precision")
@@ -47,7 +47,8 @@ func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	}
 }
 
-// autocast returns the type of autocast that the files or the trainer give apart from the weights, "" for none.
+// autocast returns the type of autocast that the files or the trainer set separately from the weights, or ""
+// for none.
 func (r *Run) autocast(held string) string {
 	on, _ := r.ValueOrDefault("autocast").(string)
 	if on != "" || !r.Trainer().AutocastsAsLoaded || len(r.BindingsOf("autocast")) > 0 {
@@ -56,7 +57,7 @@ func (r *Run) autocast(held string) string {
 	return map[bool]string{true: "amp-bf16", false: "amp-fp16"}[held == "bf16"]
 }
 
-// autocastUnsharded turns autocast on where a trainer has it instead of FSDP's casts.
+// autocastUnsharded turns autocast on if the trainer uses it instead of FSDP's casts.
 func (r *Run) autocastUnsharded(out map[string]any) {
 	dist, _ := out["dist"].(map[string]any)
 	kind, _ := dist["kind"].(string)
@@ -84,9 +85,9 @@ func (r *Run) heldIn(out map[string]any) string {
 	return held
 }
 
-// weightsInTraining returns the types of weights and arithmetic once weights are loaded. DeepSpeed casts all to its
-// 16 bits and keeps copies of the trained ones in float32 (deepspeed 0.19, runtime/engine.py). Trained
-// weights are cast to float32 by accelerate under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py:
+// weightsInTraining returns the types of weights and arithmetic once weights are loaded. DeepSpeed casts all
+// weights to its 16-bit type and keeps float32 copies of the trained ones (deepspeed 0.19, runtime/engine.py).
+// Trained weights are cast to float32 by accelerate under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py:
 // fsdp2_prepare_model), and by LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
 func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, arithmetic string) {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
@@ -101,7 +102,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 	case autocast, held == "":
 		return held, precision
 	case held == setup.Saved && (precision == "" || precision == "fp32"):
-		return held, "" // no autocast: it trains in the type it was saved in
+		return held, "" // no autocast: the model trains in its saved type
 	case precision == "" || precision == "fp32":
 		return held, held
 	case held == precision:
@@ -110,7 +111,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 	return "", precision
 }
 
-// deepspeed reports whether DeepSpeed holds the weights.
+// deepspeed reports whether DeepSpeed manages the weights.
 func (r *Run) deepspeed() bool {
 	kind, _ := r.Value("dist.kind").(string)
 	return (&setup.Dist{Kind: kind}).DeepSpeed()

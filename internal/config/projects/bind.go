@@ -18,8 +18,8 @@ type Bound struct {
 	Binding
 	Key    *systems.Key // its row in the table
 	Source *Source      // the configuration that it was found in
-	Place  tree.Place   // and where
-	// Unknown is a word that the system understands and snug does not.
+	Place  tree.Place   // where it is in that configuration
+	// Unknown is a word that the system accepts but snug does not know.
 	Unknown string
 	// rivals are other places that may have been meant.
 	rivals []string
@@ -59,7 +59,7 @@ func (s *Source) findSettings() ([]Bound, error) {
 	return s.bindRest(out)
 }
 
-// bindRest adds the settings that a source holds under the user's own names.
+// bindRest adds the settings that a source has under the user's own names.
 func (s *Source) bindRest(out []Bound) ([]Bound, error) {
 	if s.System.Rest == nil {
 		return out, nil
@@ -91,7 +91,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 		return nil, nil
 	}
 	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && k.Kind != systems.Present && k.Kind != systems.Object && (k.Kind != systems.Link || !IsComputed(at.Value)) {
-		return nil, nil // it has its own keys
+		return nil, nil // the map has its own keys
 	}
 	value, err := valueReader{k}.read(s.Tree, at)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	return b, nil
 }
 
-// Counts reports whether the switch that a key depends on, if any, is set as the key needs it.
+// Counts reports whether a key takes effect: the switch that it depends on, if any, is set.
 func (s *Source) Counts(k *systems.Key) bool {
 	switchAt := cmp.Or(k.OnlyIf, k.OnlyOff)
 	if switchAt == "" {
@@ -126,7 +126,7 @@ func (b Bound) notes() []string {
 	where := fmt.Sprintf("%s:%d", b.File, b.Line)
 	var out []string
 	if b.Place.Computed != "" {
-		out = append(out, fmt.Sprintf("%s: %s is %s, which only the program can compute", where, b.Place.At, b.Place.Computed))
+		out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time", where, b.Place.At, b.Place.Computed))
 	}
 	if b.Unknown != "" {
 		out = append(out, fmt.Sprintf("%s: %s %q is not known to snug", where, b.Setting, b.Unknown))
@@ -140,12 +140,12 @@ func (b Bound) notes() []string {
 	return out
 }
 
-// ambiguity returns the sentence about a binding with rivals.
+// ambiguity returns the note on a binding with rivals.
 func (b Bound) ambiguity() string {
 	return fmt.Sprintf("%s:%d: this could be %s or %s; bind the right one in snug.yaml", b.File, b.Line, b.Path, strings.Join(b.rivals, ", "))
 }
 
-// Staged reports whether a setting has several values for different times or data, as opposed to one
+// Staged reports whether a setting has different values for different phases or data sets, rather than one
 // value in several files.
 func (b Bound) Staged() bool {
 	return b.Setting == "positives" || b.Setting == "negatives" || strings.Contains(b.Key.Path, ".*.")

@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// beside returns the binding of the key that is, or would be, next to another.
+// beside returns the binding of a key's Beside key, which is next to it in the file.
 func (s *Source) beside(k *systems.Key, p doc.Path) ([]Bound, error) {
 	if k.Beside == nil || len(p) < 2 {
 		return nil, nil

@@ -22,11 +22,11 @@ type candidate struct {
 	rank  int
 }
 
-// hit is a value and the table key that its name stands for.
+// hit is a value and the table key that its name matches.
 type hit struct{ value, key int }
 
-// candidates finds the values of a source that can only be recognized by their names. It returns none if nothing in the
-// source is significant.
+// candidates finds the values of a source that can only be recognized by their names. It returns none if no name in the
+// source is specific enough.
 func candidates(a *systems.System, t tree.Tree) []candidate {
 	x, keys := t.Index(), a.Keys().All
 	var out []candidate
@@ -34,7 +34,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
 	counts := inCommand(a, t)
 	format := t.Layers[0].Doc.Format()
-	programmed := format == doc.Python || format == doc.Shell // elsewhere a short word alone may be anyone's data
+	programmed := format == doc.Python || format == doc.Shell // in other formats a short name alone may be any data
 	for _, h := range hits(a, t) {
 		v := x.Values[h.value]
 		if h.key < 0 {
@@ -59,7 +59,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 		}
 		rank := h.key*4 + section(v.Parts, v.Path)
 		if IsComputed(v.Value) {
-			rank += 4 * len(keys) // prefer one that has a value
+			rank += 4 * len(keys) // prefer candidates with a literal value
 		}
 		out = append(out, candidate{k, v.Path, v.Value, rank})
 		told = told || slices.Contains(telling, k.Setting) && (!k.Short || programmed)
@@ -70,8 +70,8 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 	return out
 }
 
-// hits returns the values whose names end as keys do, in the order of the file and of
-// the table. A DeepSpeed config that a script passes comes first, as key -1.
+// hits returns the values whose names end like a key, in file order and then table order. A DeepSpeed config
+// that a script passes comes first, as key -1.
 func hits(a *systems.System, t tree.Tree) []hit {
 	table, x := a.Keys(), t.Index()
 	out := renamedHits(table, t)
@@ -96,11 +96,11 @@ func hits(a *systems.System, t tree.Tree) []hit {
 	return out
 }
 
-// renamedHits returns the flags that the user's program has its own names for.
+// renamedHits returns the settings that the user's program has its own flag names for.
 func renamedHits(table *systems.KeyTable, t tree.Tree) (out []hit) {
 	for name, usual := range t.Renamed {
 		if len(table.ByName[name]) > 0 && usual != doc.BF16 {
-			continue // the name itself says it
+			continue // the name itself matches
 		}
 		for i, v := range t.Index().Named(name) {
 			for _, k := range table.ByName[usual] {
@@ -113,7 +113,7 @@ func renamedHits(table *systems.KeyTable, t tree.Tree) (out []hit) {
 	return out
 }
 
-// endsIn reports whether a name ends in a pattern's steps.
+// endsIn reports whether a name ends with a pattern's steps.
 func endsIn(parts []string, pattern string) bool {
 	pattern = strings.TrimPrefix(pattern, "**.")
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -129,8 +129,8 @@ func endsIn(parts []string, pattern string) bool {
 	return false
 }
 
-// passedElsewhere returns the variables of a shell script, by the places of their values, that flags pass on under names
-// that are about something other than a length: BLOCK_SIZE in --boft_block_size $BLOCK_SIZE.
+// passedElsewhere returns the variables of a shell script, by value position, that are passed to flags unrelated to
+// sequence length, such as BLOCK_SIZE in --boft_block_size $BLOCK_SIZE.
 func passedElsewhere(x *tree.Index) map[int]bool {
 	out := map[int]bool{}
 	for _, v := range x.Values {
@@ -145,10 +145,10 @@ func passedElsewhere(x *tree.Index) map[int]bool {
 	return out
 }
 
-// isVariable reports whether a path of a shell script is that of a variable, not of a flag.
+// isVariable reports whether a path in a shell script names a variable rather than a flag.
 func isVariable(p doc.Path) bool { return len(p) == 1 && !strings.HasPrefix(p[0], "-") }
 
-// around returns the sections that a value is in, without the names of its key: gradient_clip_val is not about
+// around returns the sections that a value is in, without the words of its key: gradient_clip_val is not about
 // validation.
 func around(parts []string, k *systems.Key) []string {
 	own := 1 + strings.Count(strings.TrimPrefix(k.Path, "**."), ".")
@@ -182,8 +182,7 @@ func section(parts []string, p doc.Path) int {
 	return 2
 }
 
-// fits reports whether a key could have this value at all. An optimizer may be a section that contains
-// its name.
+// fits reports whether a key can have this value. An optimizer may be a section that contains its name.
 func fits(k *systems.Key, v doc.Value) bool {
 	if _, number := systems.AsNumber(v); k.Short && !number && !IsComputed(v) {
 		return false
@@ -200,7 +199,7 @@ func fits(k *systems.Key, v doc.Value) bool {
 	}
 	if k.Setting == "lora" && k.ByCustom() && v.Kind == doc.Text {
 		_, ok := systems.AsBool(v)
-		return ok // lora may also be the folder of an adapter
+		return ok // lora may also be an adapter's folder
 	}
 	return k.Kind != systems.Schedule
 }

@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// bindNamed binds the best candidate of each setting. If two are equally good, neither is bound: only the
-// user knows which one is meant.
+// bindNamed binds the best candidate for each setting. If two are equally good, neither is bound and the user
+// must choose.
 func (s *Source) bindNamed() ([]Bound, error) {
 	found := candidates(s.System, s.Tree)
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
@@ -31,7 +31,7 @@ func (s *Source) bindNamed() ([]Bound, error) {
 	return out.all, nil
 }
 
-// bindSetting binds the candidates of one setting, best first.
+// bindSetting binds the candidates for one setting, best first.
 func (s *Source) bindSetting(out *readings, of []candidate) error {
 	claims := s.claims(of)
 	for i, c := range of {
@@ -59,16 +59,16 @@ func (s *Source) bindSetting(out *readings, of []candidate) error {
 	return nil
 }
 
-// filesOwn are the settings that only files have, in addition to those of a setup.
+// filesOwn are the settings that exist only in files, not in a setup.
 var filesOwn = []string{"link", "nodes", "visible", "uncast", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "uncounted", "target_seq", "eval.batch", "eval.when", "dist.version"}
 
-// readings are bindings, and where among them each value of a setting is.
+// readings are bindings, with the index of the binding for each setting and value.
 type readings struct {
 	all []Bound
 	at  map[string]int
 }
 
-// add adds a binding. If two vocabularies read one value, the first one that understands it gets it.
+// add adds a binding. If two vocabularies match one value, the first one that understands it is used.
 func (r *readings) add(b Bound) {
 	at := b.Setting + " " + b.Place.At.String()
 	i, there := r.at[at]

@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// maxRivals limits the other places that a note names.
+// maxRivals limits how many other places a note lists.
 const maxRivals = 8
 
-// claims holds the candidates for one setting, and which of them are equally likely: of the same rank,
-// with a different value. A program of a thousand functions may have a thousand candidates, so those
-// with equal rank and value are stored together.
+// claims contains the candidates for one setting, and which of them are equally likely: those with the same
+// rank but a different value. A program with a thousand functions may have a thousand candidates, so
+// candidates with equal rank and value are stored together.
 type claims struct {
 	of     []candidate
 	places []valuePlace
 	ranks  map[int][]*claim
 }
 
-// valuePlace identifies the place of a value: two paths may lead to it.
+// valuePlace identifies a value by its position, because two paths may lead to it.
 type valuePlace struct {
 	file  string
 	start int
 	known bool
 }
 
-// claim holds the candidates of one rank that mean the same value.
+// claim contains the candidates with the same rank and value.
 type claim struct {
 	place      valuePlace
 	candidates []int
@@ -56,12 +56,12 @@ func (s *Source) claims(of []candidate) *claims {
 	return c
 }
 
-// rivals returns the other places that are as likely as candidate i, in the order of the file.
+// rivals returns the other places that are as likely as candidate i, in file order.
 func (c *claims) rivals(i int) []string {
 	var others []int
 	for _, claim := range c.ranks[c.of[i].rank] {
 		if claim.place.known && claim.place == c.places[i] {
-			continue // the same value by two ways
+			continue // the same value, reached by two paths
 		}
 		for _, o := range claim.candidates[:min(len(claim.candidates), maxRivals+2)] {
 			if !c.of[o].path.Equal(c.of[i].path) {

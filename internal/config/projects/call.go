@@ -9,12 +9,12 @@ import (
 	"snug/internal/pattern"
 )
 
-// quotient matches a whole-number quotient of two names that is given a name or passed on: = a.batch // b.steps,
+// quotient matches an integer division of two names whose result is assigned or passed: = a.batch // b.steps,
 // (int(batch / steps). In samples // batch // steps the batch is not the dividend.
 var quotient = pattern.New(`(?m)^[^#\n]*?[=(,:\[][ \t]*(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)[ \t]*//?[ \t]*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)`, "/")
 
-// DividedBy returns the name by which a Python program divides its batch, as in batch_size // accumulation; ""
-// if it does not. A quotient that stays a fraction is a rate, not a size.
+// DividedBy returns the name that a Python program divides its batch by, as in batch_size // accumulation, or
+// "" if there is none. A quotient that is not rounded is a rate, not a size.
 func (b Bound) DividedBy() string {
 	if b.Setting != "batch" || b.Source.System.For != nil {
 		return ""
@@ -33,11 +33,11 @@ func (b Bound) DividedBy() string {
 	return ""
 }
 
-// maxQuotients is more than a program of one run has.
+// maxQuotients is more than any training program has.
 const maxQuotients = 500
 
-// Call returns the name of the function that a value of a Python file is an argument of, without its module:
-// Trainer for pl.Trainer(precision="32"). It is "" for any other value.
+// Call returns the name, without its module, of the function that a value in a Python file is an argument of:
+// Trainer for pl.Trainer(precision="32"). It returns "" for any other value.
 func (b Bound) Call() string {
 	if len(b.Place.At) < 2 {
 		return ""

@@ -15,16 +15,16 @@ import (
 	"snug/internal/files"
 )
 
-// A folder often holds several configurations. One is the run's; others belong
-// to it (a DeepSpeed file, a launcher's, the stages of a curriculum), and others
-// have nothing to do with it. The rules, strongest first:
+// A folder often contains several configurations. One is the run's main file; some belong to it (a DeepSpeed
+// file, a launcher's config, the stages of a curriculum), and others are unrelated. The rules, strongest
+// first:
 //
-//   - a script that starts the run and names a config means that config;
-//   - the most specific system wins, and the others are named in a note;
-//   - of several of one system the one with the main file's usual name wins;
-//   - else the user is asked.
+//   - if a script that starts the run names a config, that config is used;
+//   - the most specific system is used, and the others are listed in a note;
+//   - among files of the same system, one with a usual main file name is used;
+//   - otherwise the user must choose.
 
-// mainNames are usual names of the file that a run starts from.
+// mainNames are the usual names of a run's main config file.
 var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
 
 // choose returns the run's main source and the rest of the sources.
@@ -46,7 +46,7 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 		return nil, nil, fmt.Errorf("%w: %s starts %s; name the one to use: --config-path %s", ErrSeveral, found[0].File, Enumerate(fileNames(several)), several[0].File)
 	}
 	if s := started(found[:1], found[1:]); s != nil && named && !s.System.Tied && s.Tree.Layers[0].Doc.Format() != doc.Python {
-		mains = []*Source{s} // the user named the script that starts it
+		mains = []*Source{s} // the user named the script that starts this config
 	}
 	if len(mains) > 1 {
 		if mains, err = p.mostSpecific(mains); err != nil {
@@ -57,7 +57,8 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	return main, slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s == main }), nil
 }
 
-// severalStarted returns the configurations that the first source starts, if it is a script; programs do not count.
+// severalStarted returns the configurations that the first source starts, if it is a script. Programs are not
+// included.
 func severalStarted(found []*Source) []*Source {
 	s := found[0]
 	if s.System.Commands == nil {
@@ -72,7 +73,7 @@ func severalStarted(found []*Source) []*Source {
 	return out
 }
 
-// holds reports whether a source binds any of some settings.
+// holds reports whether a source binds any of the given settings.
 func holds(s *Source, settings ...string) bool {
 	found, err := s.Bind()
 	return err != nil || slices.ContainsFunc(found, func(b Bound) bool { return slices.Contains(settings, b.Setting) })
@@ -93,13 +94,13 @@ func links(s *Source) []string {
 	return out
 }
 
-// mostSpecific returns the sources of the system that comes first, and of those the one with a main file's
-// name.
+// mostSpecific returns the sources of the most specific system or, if one of them has a usual main file name,
+// only that one.
 func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	order := systems.All()
 	rank := func(s *Source) int {
 		if s.System.For != nil {
-			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // flags give a script's arguments their values
+			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // flags set a script's arguments
 		}
 		return slices.Index(order, s.System)
 	}
@@ -121,13 +122,13 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	}
 	var others []string
 	for _, s := range mains {
-		choice := best[0].System.Composes && strings.HasPrefix(s.File, path.Dir(best[0].File)+"/") // of a group
+		choice := best[0].System.Composes && strings.HasPrefix(s.File, path.Dir(best[0].File)+"/") // an option of a config group
 		if s != best[0] && !choice && !nearby(best[0], s) && !slices.Contains(best[0].programs(), s.File) {
 			others = append(others, fmt.Sprintf("%s (%s)", s.File, s.System.Name))
 		}
 	}
 	if len(others) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("using %s (%s), not %s; --config-path FILE chooses another", best[0].File, best[0].System.Name, Enumerate(others)))
+		p.Notes = append(p.Notes, fmt.Sprintf("using %s (%s), not %s; to use another, give --config-path FILE", best[0].File, best[0].System.Name, Enumerate(others)))
 	}
 	return best[:1], nil
 }
@@ -153,7 +154,7 @@ func (p *Found) attached(main *Source, rest []*Source) []*Source {
 	for _, s := range rest {
 		switch {
 		case s.startsMain(main):
-			out = append([]*Source{s}, out...) // its flags win over the file
+			out = append([]*Source{s}, out...) // its flags take precedence over the file
 		case s.System.Launcher:
 			tied[s.System] = append(tied[s.System], s)
 		case nearby(main, s):
@@ -164,7 +165,7 @@ func (p *Found) attached(main *Source, rest []*Source) []*Source {
 		if len(of) == 1 {
 			out = append(out, of[0])
 		} else {
-			p.Notes = append(p.Notes, fmt.Sprintf("there are several %s configs here, and none was used: %s", system.Title, Enumerate(fileNames(of))))
+			p.Notes = append(p.Notes, fmt.Sprintf("there are several %s configs here, so none was used: %s", system.Title, Enumerate(fileNames(of))))
 		}
 	}
 	return out
@@ -195,9 +196,9 @@ func (p *Found) stages(main *Source) []*Source {
 	return out
 }
 
-// nearby reports whether a file is in or under the main file's folder and is a stage of a curriculum: it
-// has keys for samples per anchor, and none for a batch. Values do not matter here, so a wrong value in a
-// stage is an error and one in any other file is not.
+// nearby reports whether a file is in or below the main file's folder and is a curriculum stage: it has keys
+// for samples per anchor but none for a batch. Only keys are checked, so an invalid value is an error in a
+// stage but not in other files.
 func nearby(main, s *Source) bool {
 	dir := path.Dir(main.File)
 	if !s.System.MayBeStage || dir != "." && !strings.HasPrefix(s.File, dir+"/") {
@@ -229,7 +230,7 @@ func (p *Found) follow() error {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which does not exist", b.Where(), name))
 			p.noteAbsent(b, name)
 			continue
-		case errors.Is(err, files.ErrFolder): // a model's, most likely
+		case errors.Is(err, files.ErrFolder): // probably a model's folder
 			continue
 		case err != nil:
 			return err

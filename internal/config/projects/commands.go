@@ -11,12 +11,12 @@ import (
 	"snug/internal/config/tree"
 )
 
-// A script may start several programs: it prepares the data, trains, merges adapters, evaluates. Only the flags of
-// the command that trains are settings of the run.
+// A script may start several programs: to prepare data, train, merge adapters or evaluate. Only the flags of the
+// command that trains are settings of the run.
 
-// trainings returns the commands of a script that train, in the order of the script: those with a telling flag,
-// without those whose program, judging by its name, does something else. If no flag tells, a program may take its settings
-// from the environment. It is empty if the script starts no training.
+// trainings returns the training commands of a script, in script order: those with a flag specific to training, except
+// those whose program name indicates another task. If no command has such a flag, settings may come from environment
+// variables. It returns none if the script starts no training.
 func trainings(a *systems.System, t tree.Tree) []doc.Command {
 	commands := t.Layers[0].Doc.Commands()
 	if len(commands) == 0 {
@@ -66,11 +66,11 @@ func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
 	return out
 }
 
-// trainsNot reports whether a command does something other than training, judging by its program's name.
+// trainsNot reports whether a command's program name indicates a task other than training.
 func trainsNot(c doc.Command) bool { return programOf(c).trainsNothing() }
 
-// inCommand returns a test for the values that count, whatever they mean or for a key: those of a script's first
-// training command. All count if a script starts none, and in other files.
+// inCommand returns a function that reports whether a value belongs to the script's first training command, for
+// a key or, with nil, for any. In a script without training commands and in other files, all values do.
 func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) bool {
 	if a.Commands == nil {
 		return func(*systems.Key, doc.Path) bool { return true }
@@ -83,12 +83,11 @@ func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) 
 		if of[0].Keys[p[0]] || of[0].Environment[p[0]] {
 			return true
 		}
-		return of[0].Passes[p[0]] && k != nil && systems.IsSetting(k.Setting) // a variable that is a flag's value says less than the flag
+		return of[0].Passes[p[0]] && k != nil && systems.IsSetting(k.Setting) // a flag's name is more reliable than that of its variable
 	}
 }
 
-// CommandNotes returns what the user should know about the commands of a script: which one is read, and what is not
-// known about it.
+// CommandNotes returns notes on a script's commands: which one is read, and what is unknown about it.
 func (s *Source) CommandNotes() []string {
 	if s.System.Commands == nil {
 		return nil
@@ -107,10 +106,10 @@ func (s *Source) CommandNotes() []string {
 		if len(lines) > 1 {
 			word = "lines"
 		}
-		out = append(out, fmt.Sprintf("%s starts %d training runs: the one at line %d is read, not those at %s %s", s.File, len(of), of[0].Line, word, Enumerate(lines)))
+		out = append(out, fmt.Sprintf("%s starts %d training runs; only the one at line %d is read, not those at %s %s", s.File, len(of), of[0].Line, word, Enumerate(lines)))
 	}
 	if of[0].Broken > 0 {
-		out = append(out, fmt.Sprintf("%s:%d: a comment ends the command that begins in line %d, so the shell does not pass the flags from here on; they are read as if it did", s.File, of[0].Broken, of[0].Line))
+		out = append(out, fmt.Sprintf("%s:%d: a comment ends the command that begins on line %d, so the shell does not pass the flags from here on; snug counts them anyway", s.File, of[0].Broken, of[0].Line))
 	}
 	for _, u := range of[0].Unknown {
 		out = append(out, fmt.Sprintf("%s:%d: %s may add flags, which are not counted: %s", s.File, of[0].Line, u.Text, u.Why))

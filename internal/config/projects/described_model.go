@@ -12,18 +12,18 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Many trainers name no published model: their files name a class (model._target_, model._name) or the sizes of its
-// layers (GPT-NeoX, OLMo, NeMo, Megatron). Such a model is the program's own, and an error says where that shows.
+// Many trainers do not name a published model: their configs contain a class (model._target_, model._name) or layer
+// sizes (GPT-NeoX, OLMo, NeMo, Megatron). The program builds such a model itself; the error reports where the
+// config shows this.
 
 // DescribedModel is how a file describes the model that its program builds.
 type DescribedModel struct {
 	Where string // file:line
 	Class string // the name of its class; "" if only its sizes are given
-	What  string // the description, as the beginning of a sentence
+	What  string // the beginning of a sentence that describes it
 }
 
-// The names under which files keep the class of a model, if they are directly under one of modelSections, the width of
-// its layers, and their number.
+// Key names for a model's class (only directly below one of modelSections), the width of its layers, and their number.
 var (
 	modelSections = []string{"model", "models", "net", "network", "architecture"}
 	classNames    = []string{"_target_", "_name", "_component_", "class_path", "class_name", "target", "name", "type", "arch", "model_type"}
@@ -31,7 +31,7 @@ var (
 	depthNames    = []string{"num_layers", "n_layers", "n_layer", "num_hidden_layers", "encoder_layers", "encoder_num_layers", "depth"}
 )
 
-// Described returns the model that a source describes without naming one that is published; nil if it does not.
+// Described returns the unpublished model that a source describes by class or sizes; nil if there is none.
 func (s *Source) Described() *DescribedModel { return describedIn(s.Tree) }
 
 func describedIn(t tree.Tree) *DescribedModel {
@@ -68,7 +68,7 @@ func (p *Found) DescribedBeside() *DescribedModel {
 	return nil
 }
 
-// opened returns a file as a document; nil if it is not one, or is a program.
+// opened parses a config file; it returns nil for programs and files that cannot be parsed.
 func (p *Found) opened(name string) *doc.Document {
 	data, err := p.files.ReadFile(name)
 	if err != nil {
@@ -81,12 +81,12 @@ func (p *Found) opened(name string) *doc.Document {
 	return d
 }
 
-// Refusal returns the error for such a model.
+// Refusal returns the error for a model that the program builds itself.
 func (d *DescribedModel) Refusal() string {
 	return fmt.Sprintf("%s: %s a model that the program builds itself, which is not simulated; measure the run: snug profile -- <your command>", d.Where, d.What)
 }
 
-// firstNamed returns the first value of a tree under one of the names, or nil.
+// firstNamed returns the first value in a tree with one of the names, or nil.
 func firstNamed(t tree.Tree, names []string) *tree.Value {
 	for _, name := range names {
 		for _, v := range t.Index().Named(name) {
@@ -98,8 +98,8 @@ func firstNamed(t tree.Tree, names []string) *tree.Value {
 	return nil
 }
 
-// modelClass returns the text that names the class of the tree's model, or else of something around its layers; nil if there
-// is none.
+// modelClass returns the value that names the model's class or, failing that, the class of a part around its layers;
+// nil if there is none.
 func modelClass(t tree.Tree) *tree.Value {
 	var around *tree.Value
 	for _, name := range classNames {
@@ -118,7 +118,7 @@ func modelClass(t tree.Tree) *tree.Value {
 	return around
 }
 
-// ofModel reports whether a path is that of a name in a model's section, or of the class of one of its parts:
+// ofModel reports whether a path is directly in a model's section, or is the class of a part, as in
 // model.encoder._target_.
 func ofModel(parts []string) bool {
 	n := len(parts)
@@ -126,17 +126,17 @@ func ofModel(parts []string) bool {
 		n >= 3 && parts[n-1] == "_target_" && slices.Contains(modelSections, parts[n-3]) && parts[n-2] != "optim"
 }
 
-// isAround reports whether a section within a model's is about what comes before its layers or after them.
+// isAround reports whether a section in a model's section is about something before or after its layers.
 func isAround(section string) bool {
 	return slices.ContainsFunc(aroundModels, func(word string) bool { return strings.Contains(section, word) })
 }
 
-// aroundModels are parts of the names of such sections.
+// aroundModels are words in the names of those sections.
 var aroundModels = []string{
 	"optim", "sched", "token", "normaliz", "process", "augment", "loss", "metric", "dataset", "data", "sampler", "g2p", "collat", "logg", "callback", "vocab", "transform_fn",
 }
 
-// whereIn returns the place of a value of a tree.
+// whereIn returns file:line of a value in a tree.
 func whereIn(t tree.Tree, v *tree.Value) string {
 	place, err := t.Stands(v.Path)
 	if err != nil {
@@ -145,7 +145,7 @@ func whereIn(t tree.Tree, v *tree.Value) string {
 	return fmt.Sprintf("%s:%d", place.File, place.Value.Line)
 }
 
-// silent returns the error for a named file without a setting: it may still describe a model.
+// silent returns the error for a named file without settings, which may still describe a model.
 func (p *Found) silent(name string) error {
 	if d := p.opened(name); d != nil {
 		if m := describedIn(tree.New(tree.Layer{File: name, Doc: d})); m != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package projects finds the configuration of a training run among the files of a folder, and reads the
-// values for which its system has keys. Package meaning interprets them.
+// Package projects finds the configuration of a training run among the files in a folder, and reads the
+// values of its system's keys. Package meaning interprets them.
 package projects
 
 import (
@@ -22,7 +22,7 @@ var ErrNothing = errors.New("no training config found")
 // ErrSeveral means that a folder contains configurations of more than one run.
 var ErrSeveral = errors.New("there are several configs here")
 
-// nothingFound is ErrNothing for a folder with something that could not be used.
+// nothingFound is ErrNothing for a folder with files that could not be used.
 type nothingFound struct{ root, why string }
 
 // Error returns why nothing was found.
@@ -31,15 +31,14 @@ func (n nothingFound) Error() string { return fmt.Sprintf("%v in %s; %s", ErrNot
 // Is reports whether e is ErrNothing.
 func (n nothingFound) Is(e error) bool { return e == ErrNothing }
 
-// Unusable returns why something that looked like a configuration is not one; "" if there was nothing like
-// it.
+// Unusable returns why a file that looked like a configuration could not be used; "" if there was none.
 func Unusable(err error) string {
 	var n nothingFound
 	errors.As(err, &n)
 	return strings.TrimPrefix(n.why, unreadable)
 }
 
-// likeliest returns the note on the file that a run would start from, judging by its name.
+// likeliest returns the note on a file with a usual main file name, or else the first note.
 func likeliest(notes []string) string {
 	for _, note := range notes {
 		file, _, _ := strings.Cut(strings.TrimPrefix(note, unreadable), ":")
@@ -50,11 +49,11 @@ func likeliest(notes []string) string {
 	return notes[0]
 }
 
-// unreadable is the beginning of the note on a file that cannot be read.
+// unreadable begins the note on a file that cannot be read.
 const unreadable = "skipped: "
 
-// Find finds the settings of a project: in the files that are named, or else in whatever its folder
-// contains. A snug.yaml there takes precedence.
+// Find finds the settings of a project: in the named files, or else in any file in its folder. A snug.yaml
+// there takes precedence.
 func Find(files Files, root string, names ...string) (*Found, error) {
 	read := newReader(files, names)
 	p := &Found{Root: root, files: read, Names: names}
@@ -89,8 +88,8 @@ func Find(files Files, root string, names ...string) (*Found, error) {
 	return p, nil
 }
 
-// gather reads the sources and binds what they hold. With a snug.yaml that
-// binds settings itself there need not be any.
+// gather reads the sources and binds their settings. If a snug.yaml binds settings itself, no source is
+// needed.
 func (p *Found) gather(names []string, bindsItself bool) error {
 	found, err := p.sources(names)
 	if err != nil {
@@ -124,8 +123,8 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	return nil
 }
 
-// oneStarter returns the attached sources with only one of the scripts that start the main program, the one with the
-// usual name: each may give it other flags.
+// oneStarter returns the attached sources with only one of the scripts that start the main program, preferably one
+// with a usual name, because each may pass different flags.
 func (p *Found) oneStarter(main *Source, attached []*Source) []*Source {
 	if main.Tree.Layers[0].Doc.Format() != doc.Python {
 		return attached
@@ -144,12 +143,12 @@ func (p *Found) oneStarter(main *Source, attached []*Source) []*Source {
 	})
 	p.Starter = starts[0]
 	if len(starts) > 1 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s start %s; the flags of %s are read; --config-path FILE chooses another", Enumerate(fileNames(starts)), main.File, starts[0].File))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s start %s; the flags of %s are read; to use another, give --config-path FILE", Enumerate(fileNames(starts)), main.File, starts[0].File))
 	}
 	return slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return slices.Contains(starts[1:], s) })
 }
 
-// usualScript reports whether a file has the usual name of a script that starts a run.
+// usualScript reports whether a file has a usual name for a script that starts a run.
 func usualScript(file string) bool {
 	base := strings.TrimSuffix(path.Base(file), path.Ext(file))
 	return base == "run" || usualName(file)
@@ -166,8 +165,8 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-// overridden returns the sources of a run, those whose values win first: the flags of a script that starts the main
-// source with it, then that source.
+// overridden returns the sources of a run in order of precedence: the script that starts the main source, if any,
+// then the main source.
 func overridden(main *Source, attached []*Source) []*Source {
 	starts := slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return !s.startsMain(main) })
 	rest := slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return slices.Contains(starts, s) })
@@ -175,7 +174,7 @@ func overridden(main *Source, attached []*Source) []*Source {
 }
 
 // withTied returns the sources that belong to a main file that the user named, each once: the attached
-// ones, and the other named ones that have to agree with it.
+// sources, and the other named files, which must agree with it.
 func withTied(main *Source, beside, attached []*Source) []*Source {
 	for _, s := range beside {
 		if s.System.Tied {
@@ -245,7 +244,7 @@ func (p *Found) search() ([]*Source, error) {
 	return append(out, p.startingScripts(silent, out)...), nil
 }
 
-// withoutParts drops files that are layers of another's tree.
+// withoutParts drops files that are layers of another file's tree.
 func withoutParts(found []*Source) []*Source {
 	trees := map[string]int{} // by file: how many trees it is a layer of
 	for _, s := range found {
@@ -260,7 +259,7 @@ func withoutParts(found []*Source) []*Source {
 	return slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return trees[s.File] > 1 })
 }
 
-// bindSource binds what a source holds.
+// bindSource binds the settings of a source.
 func (p *Found) bindSource(s *Source) error {
 	found, err := s.Bind()
 	if err != nil {
@@ -284,7 +283,7 @@ func (p *Found) bindSource(s *Source) error {
 	return nil
 }
 
-// isGiven reports whether a binding is the default of a flag that the script gives which starts the program.
+// isGiven reports whether a binding is the default of a flag that the starting script passes.
 func (p *Found) isGiven(b Bound) bool {
 	return p.Starter != nil && b.Source == p.Primary && isFlag(b.Path) && slices.ContainsFunc(p.bySetting[b.Setting], func(o Bound) bool { return o.Source == p.Starter })
 }
@@ -323,8 +322,8 @@ func (p *Found) unbind(setting string) {
 // BindingsOf returns the bindings of one setting. The caller must not change them.
 func (p *Found) BindingsOf(setting string) []Bound { return p.bySetting[setting] }
 
-// Main returns the file with the run's settings, and its kind; snug.yaml without a kind if that describes all of
-// them.
+// Main returns the file with the run's settings, and its system; if snug.yaml contains all settings, it returns
+// that name and no system.
 func (p *Found) Main() (file, title string) {
 	if p.Primary == nil {
 		return SnugFile, ""
@@ -332,7 +331,7 @@ func (p *Found) Main() (file, title string) {
 	return p.Primary.File, p.Primary.System.Title
 }
 
-// Origin returns Main in words.
+// Origin describes where the settings come from, such as train.yaml (hf).
 func (p *Found) Origin() string {
 	file, title := p.Main()
 	if title == "" {
@@ -344,7 +343,7 @@ func (p *Found) Origin() string {
 // Where returns file:line of a binding.
 func (b Bound) Where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
-// Enumerate lists names on one line, and only the first few if there are many.
+// Enumerate lists names on one line, only the first few if there are many.
 func Enumerate(names []string) string {
 	if len(names) > 4 {
 		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
@@ -352,8 +351,7 @@ func Enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// BrokenFile is a file that might be a configuration of the run and could not be
-// read: it has a mistake in it, or may not be opened.
+// BrokenFile is a possible configuration of the run that could not be opened or parsed.
 type BrokenFile struct {
 	File string // relative to the folder
 	Err  error  // the error, with its line if known

@@ -14,16 +14,15 @@ import (
 	"snug/internal/pattern"
 )
 
-// A program may take every setting from flags. Then its file shows only which parser reads the flags, and for
-// what.
+// A program may take every setting from flags. Its file then shows only the parser and the argument classes.
 
 // parsesFlags matches the classes of arguments that a program passes to a parser; the last group is for
-// argparse, which takes none.
+// argparse, which has no classes.
 var parsesFlags = pattern.New(`(?m)^[^#\n]*\b(?:(TrlParser|HfArgumentParser|H4ArgumentParser|ArgumentParserPlus)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)|(argparse\.ArgumentParser|ArgumentParser|fire\.Fire|simple_parsing\.parse)\()`,
 	"Parser(", "Parser((", "Fire(", "simple_parsing")
 
-// parsingProgram returns a program that takes its settings from a trainer's flags, as it is without any: their defaults are
-// settings if they include a model. It returns nil for anything else.
+// parsingProgram returns a program that takes its settings from a trainer's flags, with the flags' defaults as its
+// settings, if they include a model. It returns nil for anything else.
 func (p *Found) parsingProgram(name string) *Source {
 	data, err := p.files.ReadFile(name)
 	parser := systems.OfParser(string(data))
@@ -48,7 +47,7 @@ func (p *Found) parsingProgram(name string) *Source {
 	return s
 }
 
-// withoutSettings returns the error for a named file without settings of a run.
+// withoutSettings returns the error for a named file that contains no settings.
 func (p *Found) withoutSettings(name string) error {
 	data, err := p.files.ReadFile(name)
 	format, _ := doc.FormatOf(name, data)
@@ -75,7 +74,7 @@ func (p *Found) withoutSettings(name string) error {
 	} else {
 		by = text[at[6]:at[7]]
 	}
-	return fmt.Errorf("%s:%d: the program takes its settings from flags (%s); name the shell script that starts it with them: --config-path run.sh, or give them: --model NAME --batch N --seq N", name, line, by)
+	return fmt.Errorf("%s:%d: the program takes its settings from flags (%s); name the shell script that starts it: --config-path run.sh, or give --model NAME --batch N --seq N", name, line, by)
 }
 
 // programWithoutSettings returns the error for a program that takes no flags and has no settings that can be read.
@@ -92,10 +91,10 @@ func programWithoutSettings(name, text string) error {
 		name, line, strings.TrimLeft(text[at[2]:at[3]], "= \t"), name)
 }
 
-// trainsHere matches what a program trains with: a backward pass, or the method of a trainer.
+// trainsHere matches code that trains: a backward pass, or a trainer's method.
 var trainsHere = pattern.New(`(?m)^[^#\n]*?(\b[\w.]+\.backward|\b\w*(?:[tT]rainer|lightning|pl)\w*\.(?:fit|train|run)|=\s*[\w.]*Trainer)\(`, "backward(", "rainer", "fit(")
 
-// scriptWithoutSettings returns the error for a shell script whose commands get no setting that is known.
+// scriptWithoutSettings returns the error for a shell script whose commands get no known setting.
 func (p *Found) scriptWithoutSettings(name string) error {
 	d := p.opened(name)
 	if d == nil {
@@ -115,7 +114,7 @@ func (p *Found) scriptWithoutSettings(name string) error {
 	if word, does := systems.ObjectiveOfProgram(first.Name); does != "" {
 		return fmt.Errorf("training: %s:%d: %s %s, by its name (%s); this is not estimated; measure it: snug profile -- bash %s", name, first.Line, first.Name, does, word, name)
 	}
-	return fmt.Errorf("%s:%d: %s gets no batch here, and no file contains the batch; if it reads a config, name that: --config-path FILE, or give --model NAME --batch N --seq N", name, first.Line, first.Name)
+	return fmt.Errorf("%s:%d: %s gets no batch here, and no file contains the batch; if it reads a config, name it: --config-path FILE, or give --model NAME --batch N --seq N", name, first.Line, first.Name)
 }
 
 // noSettings returns the error for a file that is not a config.

@@ -12,11 +12,11 @@ type Binding struct {
 	System string
 	// File is relative to the project's folder.
 	File string
-	// Path is the value's place in the file.
+	// Path is the value's path in the file.
 	Path doc.Path
-	// Value is the current value in a setup's terms; inverted and spelled-out keys have been converted.
+	// Value is the current value in the setup's terms, after converting inverted keys and words.
 	Value any
-	// Text is the value as the file writes it.
+	// Text is the value as written in the file.
 	Text string
 	// Line and Column are its position.
 	Line, Column int
@@ -24,29 +24,29 @@ type Binding struct {
 
 // Found is the configuration found in a folder.
 type Found struct {
-	Root string // the folder, as its user names it
-	// Notes tell the user what to know: a computed value, a key that is given twice.
+	Root string // the folder, as the user named it
+	// Notes are for the user, on computed values or repeated keys for example.
 	Notes []string
 
 	files   *reader
-	Names   []string // of the files that were named, if any
-	Primary *Source  // the file that holds the run's settings, nil if snug.yaml binds all
-	Program *Source  // the only program that a shell script trains with, nil if it is not here
-	Starter *Source  // the shell script that starts the program with the run's settings, nil if there is none
+	Names   []string // of the files that the user named, if any
+	Primary *Source  // the file with the run's settings; nil if snug.yaml binds all
+	Program *Source  // the only program that a shell script trains with; nil if it is not in the folder
+	Starter *Source  // the shell script that starts the program with the run's settings; nil if there is none
 	Own     *OwnFile // the project's snug.yaml, or nil
-	Bound   []Bound  // every key that was found, in the order of settings
-	// bySetting holds the bindings by setting, in the same order.
+	Bound   []Bound  // every key that was found, sorted by setting
+	// bySetting contains the bindings by setting, in the same order.
 	bySetting map[string][]Bound
-	// ambiguous says, by setting, which keys may hold it, if the files do not tell which one does.
+	// ambiguous contains a note for each setting that several keys could be.
 	ambiguous   map[string]string
-	AbsentFiles []Bound      // keys that name files which are not there
-	Unreadable  []BrokenFile // files that might be configurations and could not be read
+	AbsentFiles []Bound      // keys that name missing files
+	Unreadable  []BrokenFile // possible configurations that could not be read
 
-	Defaults   string // the program whose flags are read as their defaults, "" for none
-	Unsearched string // what a search did not read, "" if it read all
+	Defaults   string // the program whose flags have their defaults; "" for none
+	Unsearched string // a note on the files that a search did not read; "" if it read all
 }
 
-// Ambiguous says which of several keys may hold a setting; "" if one does, or none.
+// Ambiguous returns a note if several keys could be the setting, or "".
 func (p *Found) Ambiguous(setting string) string {
 	if len(p.BindingsOf(setting)) > 0 {
 		return ""

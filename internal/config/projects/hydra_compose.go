@@ -15,15 +15,16 @@ import (
 	"snug/internal/pattern"
 )
 
-// Hydra's composition, according to its documentation of the defaults list. Each entry is a file of a
-// group, placed under the group's name unless its header or the entry says otherwise. A file overrides
-// its own defaults, unless _self_ gives it another position. An override replaces the choice of another
-// file. What needs Hydra itself (search paths, structured configs, sweeps) is skipped with a note.
+// This file composes configs like Hydra, according to its documentation of the defaults list. Each entry is a
+// file in a group, placed under the group's name unless its header or the entry specifies another key. A file
+// overrides its own defaults, unless _self_ gives it another position. An override entry replaces another
+// file's choice. Features that need Hydra itself (search paths, structured configs, sweeps) are skipped with
+// a note.
 
-// A file without a group may be named any number of times. Its last occurrence overrides the earlier
-// ones, so the lists are read from their ends, and a file that occurs again under the same key is skipped
-// with all that it names; otherwise thirteen files that name each other twice would be a million. Hydra
-// itself refuses a group that is chosen twice for one key.
+// A file without a group may be named any number of times. Its last occurrence overrides the earlier ones, so
+// the lists are read from the end, and a file that occurs again under the same key is skipped with all its
+// defaults; otherwise thirteen files that name each other twice would become a million layers. Hydra itself
+// refuses a group that is chosen twice for one key.
 
 // hydraComposer collects the layers of a Hydra tree.
 type hydraComposer struct {
@@ -31,7 +32,7 @@ type hydraComposer struct {
 	root      string            // folder of the main file
 	overrides map[string]string // group → option
 	layers    []tree.Layer      // the last one first
-	seen      map[string]bool   // files under their keys, which come later
+	seen      map[string]bool   // files, with their keys, that occur later in a list
 	notes     []string
 	depth     int
 	read      int // entries of defaults lists
@@ -58,13 +59,13 @@ func composeHydra(files *reader, main string, d *doc.Document) (tree.Tree, []str
 	return tree.New(c.layers...), c.notes, nil
 }
 
-// compose starts again with the main file.
+// compose composes everything from the main file.
 func (c *hydraComposer) compose(main string, d *doc.Document) error {
 	c.layers, c.notes, c.seen, c.read = nil, nil, map[string]bool{}, 0
 	return c.add(main, d, "", nil)
 }
 
-// add composes one file of a group: its defaults, and itself among them.
+// add composes one file of a group: its defaults and its own content.
 func (c *hydraComposer) add(file string, d *doc.Document, group string, mount doc.Path) error {
 	key := strings.Join(append([]string{file, group}, mount...), "\x00")
 	if c.seen[key] {
@@ -108,7 +109,7 @@ func (c *hydraComposer) entries(file string, d *doc.Document) ([]defaultsEntry, 
 		return nil, fmt.Errorf("%s: %w", file, errSpent)
 	}
 	if c.read += 1 + len(entries); c.read > maxDefaults {
-		return nil, fmt.Errorf("%s: more than %d entries in defaults lists, which is the limit", file, maxDefaults)
+		return nil, fmt.Errorf("%s: the defaults lists have more than %d entries, which is the limit", file, maxDefaults)
 	}
 	return entries, nil
 }
@@ -151,7 +152,7 @@ func (c *hydraComposer) entry(e defaultsEntry, file, group string, mount doc.Pat
 	return c.add(name, d, in, c.mounted(e, d, in, mount))
 }
 
-// mounted returns the key that a file is put under.
+// mounted returns the key that a file is placed under.
 func (c *hydraComposer) mounted(e defaultsEntry, d *doc.Document, group string, parent doc.Path) doc.Path {
 	pkg := e.pkg
 	if pkg == "" {
@@ -184,10 +185,10 @@ func splitKey(text, by string) doc.Path {
 	return strings.Split(text, by)
 }
 
-// packageHeader matches the line of a file that says which key it goes under.
+// packageHeader matches the line that sets the key that a file is placed under.
 var packageHeader = pattern.New(`(?m)\A(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)`)
 
-// open reads a file of a group, named with or without its extension, and returns its full name too.
+// open reads a file of a group, named with or without its extension, and also returns its full name.
 func (c *hydraComposer) open(name string) (*doc.Document, string, error) {
 	for _, ext := range []string{"", ".yaml", ".yml"} {
 		if ext == "" && path.Ext(name) != ".yaml" && path.Ext(name) != ".yml" {

@@ -17,7 +17,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// circle are n files of two lines, each of which names all later ones twice.
+// circle returns n two-line files, each of which names all later ones twice.
 func circle(n int) map[string]string {
 	files := map[string]string{}
 	for i := range n {
@@ -30,8 +30,8 @@ func circle(n int) map[string]string {
 	return files
 }
 
-// Files that name each other again and again are composed once each. Each of fifteen
-// that name all later ones twice would be millions of layers.
+// Files that name each other repeatedly are composed once each. Otherwise fifteen files that each name all
+// later ones twice would become millions of layers.
 func TestHydraNamesTwice(t *testing.T) {
 	files := circle(15)
 	bounded(t, 64<<20, func() {
@@ -48,7 +48,7 @@ func TestHydraNamesTwice(t *testing.T) {
 	})
 }
 
-// Files that cannot be skipped, because each is under another key, are limited in number.
+// The number of files that cannot be skipped, because each has another key, is limited.
 func TestHydraHasAnEnd(t *testing.T) {
 	keys, deep, long := map[string]string{}, map[string]string{}, map[string]string{}
 	for i := range 19 {
@@ -64,9 +64,9 @@ func TestHydraHasAnEnd(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"keys": {keys, "more than 2000 entries in defaults lists"},
+		"keys": {keys, "the defaults lists have more than 2000 entries"},
 		"deep": {deep, "its defaults form a cycle"},
-		"long": {long, "more than 2000 entries in defaults lists"},
+		"long": {long, "the defaults lists have more than 2000 entries"},
 	} {
 		bounded(t, 128<<20, func() {
 			if _, err := Find(mapFS(c.files), ".", "c0.yaml"); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -76,8 +76,8 @@ func TestHydraHasAnEnd(t *testing.T) {
 	}
 }
 
-// forward composes a tree as it is written down: from the first entry to the last,
-// each file as often as it is named.
+// forward composes a tree in the simple way: from the first entry to the last, each file as often as it is
+// named.
 func (c *hydraComposer) forward(file, group string, mount doc.Path) []tree.Layer {
 	d, name, err := c.open(path.Join(c.root, file))
 	if err != nil {
@@ -108,8 +108,7 @@ func (c *hydraComposer) forward(file, group string, mount doc.Path) []tree.Layer
 	return out
 }
 
-// TestHydraPassesOver compares trees in which repetitions are skipped with trees in which they are not:
-// they have the same values.
+// TestHydraPassesOver checks that skipping repetitions does not change a tree's values.
 func TestHydraPassesOver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		files := map[string]string{}
@@ -145,7 +144,7 @@ func TestHydraPassesOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(valuesByPath(plain), valuesByPath(got)); diff != "" {
-			t.Fatalf("of %v (-forward +passed over):\n%s", files, diff)
+			t.Fatalf("%v (-forward +skipping):\n%s", files, diff)
 		}
 	})
 }
@@ -165,9 +164,8 @@ func valuesByPath(t tree.Tree) map[string]string {
 	return out
 }
 
-// FuzzHydra composes folders from their config.yaml and by a search. Both take memory
-// in proportion to the files, which stand one after the other: a line with the name, the
-// text, and a zero byte.
+// FuzzHydra composes folders from their config.yaml and by a search, and checks that both take memory in
+// proportion to the files. In the input, each file is a line with its name, its text, and a zero byte.
 func FuzzHydra(f *testing.F) {
 	for _, files := range []map[string]string{
 		circle(8),

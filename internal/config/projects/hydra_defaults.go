@@ -11,13 +11,13 @@ import (
 	"snug/internal/config/systems"
 )
 
-// defaultsEntry is one choice of a defaults list.
+// defaultsEntry is one entry of a defaults list.
 type defaultsEntry struct {
 	group, pkg, option string
 	override, optional bool
 }
 
-// isSelf reports whether the entry stands for its own file.
+// isSelf reports whether the entry is _self_, the file itself.
 func (e defaultsEntry) isSelf() bool { return e.option == "_self_" && e.group == "" }
 
 // defaultsOf returns a file's defaults list, at most one more entry than allowed.
@@ -35,8 +35,8 @@ func defaultsOf(d *doc.Document, most int) ([]defaultsEntry, error) {
 	return listed(d, most)
 }
 
-// listed returns the entries of a list of strings and of maps from groups to options. One walk finds
-// them all; aliases are looked up.
+// listed returns the entries of a list of strings and maps from groups to options. One walk finds them all;
+// aliases are looked up.
 func listed(d *doc.Document, most int) (out []defaultsEntry, err error) {
 	d.Walk(func(v doc.Value) bool {
 		p := v.Path

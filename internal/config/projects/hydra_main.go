@@ -11,17 +11,16 @@ import (
 	"snug/internal/pattern"
 )
 
-// The decorator of a script under Hydra, and Hydra's own flags, name the file that it starts from. NeMo's hydra_runner takes
-// the same arguments.
+// A Hydra script's decorator and Hydra's own flags name the file that composition starts from. NeMo's hydra_runner
+// takes the same arguments.
 
 var (
 	hydraCall = pattern.New(`(?m)^[^#\n]*(?:\bhydra\.main|\bhydra_runner|@main)\s*\(([^)]*)`, "hydra.main", "hydra_runner", "@main")
 	hydraWord = pattern.New(`^(?:(\w+)\s*=\s*)?r?(?:"([^"\n]*)"|'([^'\n]*)')$`)
 )
 
-// HydraMain returns the file from which Hydra starts, or "" if only the program itself knows; ok is false
-// for a script that does not use Hydra. words is the command, whose flags take precedence over the
-// script.
+// HydraMain returns the file that Hydra starts from, or "" if the program computes it; ok is false for a
+// script that does not use Hydra. words is the command, whose flags take precedence over the script.
 func HydraMain(script string, text []byte, words []string) (file string, ok bool) {
 	m := hydraCall.Find(string(text))
 	if m == nil || !strings.Contains(string(text), "hydra") {
@@ -68,7 +67,7 @@ func hydraArguments(text string) map[string]string {
 	return out
 }
 
-// hydraFlag returns the value of one of Hydra's flags in a command, or else in the script.
+// hydraFlag returns the value of one of Hydra's flags in a command or, failing that, in the script.
 func hydraFlag(words []string, inScript string, names ...string) string {
 	for i, w := range words {
 		flag, value, glued := strings.Cut(w, "=")

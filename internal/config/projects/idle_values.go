@@ -11,8 +11,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// isIdle reports whether a value of a Python program sets nothing, whatever its name: the name of a model in
-// its card, or a variable that the program does not use.
+// isIdle reports whether a value in a Python program has no effect: a name in a model card, or an unused
+// variable.
 func isIdle(t tree.Tree, v tree.Value, k *systems.Key) bool {
 	d := t.Layers[0].Doc
 	if d.Format() != doc.Python {
@@ -24,11 +24,11 @@ func isIdle(t tree.Tree, v tree.Value, k *systems.Key) bool {
 	return k.Setting == "seq" && isWordByte(v.Path[0][0]) && trainsItself.In(d.Text()) && occursOnce(d.Text(), v.Path[0])
 }
 
-// trainsItself matches a program that makes its model. A file that holds nothing but variables is read by another
+// trainsItself matches a program that creates its model. A file that contains only variables is read by another
 // program.
 var trainsItself = pattern.New(`(?m)^[^#\n]*\b(?:SentenceTransformer|from_pretrained)\(`, "SentenceTransformer(", "from_pretrained(")
 
-// inCard reports whether a value is an argument of a call that describes a model for its readers.
+// inCard reports whether a value is an argument of a call that creates a model card.
 func inCard(t tree.Tree, p doc.Path) bool {
 	around, err := t.Find(p[:len(p)-1])
 	if err != nil {

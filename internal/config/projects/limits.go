@@ -2,12 +2,12 @@
 
 package projects
 
-// Limits on how much is read of a project. Its folder may contain anything, the values of a file take a
-// hundred times its bytes, and files that name each other can multiply. No training project comes near
-// these limits.
+// Limits on how much of a project is read. A folder may contain anything, parsed values take a hundred times
+// the file's bytes, and files that include each other can multiply. No training project comes near these
+// limits.
 const (
-	largestFile  = 1 << 20  // bytes of a file that is found or that another file names
-	largestNamed = 4 << 20  // bytes of one that the user names and that is not a program
+	largestFile  = 1 << 20  // bytes of a file that is found by a search or named in another file
+	largestNamed = 4 << 20  // bytes of a file that the user names, unless it is a program
 	maxRead      = 32 << 20 // bytes of all files of a project
 	maxParsed    = 8 << 20  // bytes that a search parses
 	maxKept      = 200_000  // values in the files that may be part of the run

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// merged are n maps, each of which merges the previous one several times, and a
-// trainer that merges the last.
+// merged returns n maps, each of which merges the previous one several times, and a trainer section that
+// merges the last.
 func merged(n, times int) string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 {x: 1}\n")
@@ -20,7 +20,7 @@ func merged(n, times int) string {
 	return b.String()
 }
 
-// Maps that merge each other many times take no longer for it.
+// Maps that merge each other many times take no longer to read.
 func TestMerges(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"as people do": {merged(5, 2), ""},

@@ -14,7 +14,7 @@ import (
 // StageInName matches the stage in the name of a DeepSpeed file.
 var StageInName = pattern.New(`(?i)(?:\bz|_z|zero|stage)[_-]?([0-3])(?:[^0-9]|$)`)
 
-// noteAbsent notes a file that is missing, and takes the stage from its name.
+// noteAbsent records a missing file. For a DeepSpeed file it takes the stage from the name.
 func (p *Found) noteAbsent(b Bound, name string) {
 	p.AbsentFiles = append(p.AbsentFiles, b)
 	stage := StageInName.Find(path.Base(name))
@@ -25,7 +25,7 @@ func (p *Found) noteAbsent(b Bound, name string) {
 	p.bind(b)
 }
 
-// preset binds the settings of a config that a trainer ships under a name, and reports whether the name is one.
+// preset binds the settings of a config that a trainer ships, and reports whether name is such a preset.
 func (p *Found) preset(b Bound, name string) bool {
 	kind, known := systems.Meaning(b.Key.Presets, name)
 	if known {
@@ -35,7 +35,7 @@ func (p *Found) preset(b Bound, name string) bool {
 	return known
 }
 
-// NamesDeepSpeed reports whether a key names DeepSpeed's file.
+// NamesDeepSpeed reports whether a key names a DeepSpeed config.
 func (b Bound) NamesDeepSpeed() bool { return strings.Contains(b.Key.Path, "deepspeed") }
 
 // namesFile reports whether a key names a file and name could be one.

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestOwnTree wants nothing of this repository to be taken for a user's run: README's first command shows its
-// example there.
+// TestOwnTree checks that no file in this repository is taken for a user's run, because the first command in
+// README shows its example there.
 func TestOwnTree(t *testing.T) {
 	files, ok := os.DirFS("../../..").(Files)
 	if !ok {

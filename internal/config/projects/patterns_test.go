@@ -17,7 +17,7 @@ func TestPatterns(t *testing.T) {
 	patterntest.FindAsExpressions(t, "AutoModel.from_pretrained(x, dtype=bfloat16", newDType, fromPretrainedCall, exampleProgram, quotient, hydraCall, trainsHere)
 }
 
-// TestWhatIsReadByHand compares functions with the regular expressions that they replace.
+// TestWhatIsReadByHand compares hand-written matchers with the regular expressions that they replace.
 func TestWhatIsReadByHand(t *testing.T) {
 	trainerCall := regexp.MustCompile(`(?ms)^[^#\n]*?\bSFTTrainer\((?:[^()]|\([^()]*\)){0,800}?\bmodel\s*=\s*` + nameExpression + `|^[^#\n]*?\bSFTTrainer\(\s*("[^"\n]*")`)
 	saysSize := regexp.MustCompile(`(?i)batch[_-]?size|["']--bs["']`)
@@ -32,7 +32,7 @@ func TestWhatIsReadByHand(t *testing.T) {
 			t.Fatalf("the trainer's model in %q is %q, want %q", text, got, want)
 		}
 		if got, want := saysBatch([]byte(text)), saysSize.MatchString(text); got != want {
-			t.Fatalf("%q says a batch: %v, want %v", text, got, want)
+			t.Fatalf("%q has a batch: %v, want %v", text, got, want)
 		}
 		if got, want := isLoraConfig(text), loraConfig.MatchString(text); got != want {
 			t.Fatalf("%q is a LoraConfig: %v, want %v", text, got, want)

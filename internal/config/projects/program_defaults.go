@@ -11,16 +11,16 @@ import (
 	"snug/internal/config/tree"
 )
 
-// A shell script gives a program some of its settings. The program has the others: as defaults of its arguments
-// (argparse, dataclasses), or in the calls that it makes (TrainingArguments, LoraConfig, from_pretrained).
+// A shell script passes a program some of its settings. The others are in the program: as defaults of its
+// arguments (argparse, dataclasses), or in its calls (TrainingArguments, LoraConfig, from_pretrained).
 
-// ownSettings are the settings that a program may have for itself.
+// ownSettings are the settings that are read from a program.
 var ownSettings = []string{
 	"model", "batch", "accumulation", "precision", "autocast", "weights", "checkpointing", "seq", "optimizer", "attention", "clip", "liger",
 	"lora", "quantized", "quant_method", "quantization", "uncounted",
 }
 
-// bindProgram binds the settings of the only program that the main script trains with, where the script does not have them.
+// bindProgram binds settings of the only program that the main script trains with, if the script does not set them.
 func (p *Found) bindProgram() {
 	s := p.Primary.programSource(p.files)
 	if s == nil {
@@ -29,7 +29,7 @@ func (p *Found) bindProgram() {
 	p.Program = s
 	found, err := s.Bind()
 	if err != nil {
-		return // the program is not a config, and may have anything
+		return // the program is not a config, so errors in it are ignored
 	}
 	given := map[string]bool{}
 	for _, b := range p.Bound {

@@ -24,8 +24,8 @@ func (s *Source) programs() []string {
 	return out
 }
 
-// programTrainer returns the system whose flags are taken by the user's program that a shell script
-// starts; nil if the program is not here or does not show it.
+// programTrainer returns the system whose flags the user's program, started by a shell script, accepts; nil
+// if the program is missing or does not show it.
 func (s *Source) programTrainer(files Files) *systems.System {
 	for _, name := range s.programs() {
 		for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.File), name)} {
@@ -46,9 +46,8 @@ func (s *Source) programTrainer(files Files) *systems.System {
 	return nil
 }
 
-// Program returns the Python file in the folder that a script's training starts, with its arguments; "" if there is
-// none. Without a command that trains, it is the one that the script's only command starts. Arguments that are not
-// known are left out.
+// Program returns the Python file in the folder that a script trains with, and its arguments; "" if there is none.
+// If no command trains, it is the file that the script's only command starts. Unknown arguments are omitted.
 func (s *Source) Program(files Files) (program string, args []string) {
 	if of := trainings(s.System, s.Tree); len(of) > 0 && s.System.Commands != nil {
 		return s.programOf(files, of[0])
@@ -97,8 +96,7 @@ func plainArgs(words []string) (out []string) {
 	return out
 }
 
-// StartsProgram reports whether a script starts a program whose name ends in ending, by its name or by
-// the path of a copy.
+// StartsProgram reports whether a script starts a program whose name or path ends in ending.
 func (s *Source) StartsProgram(ending string) bool {
 	return slices.ContainsFunc(s.Tree.Layers[0].Doc.Commands(), func(c doc.Command) bool {
 		return slices.ContainsFunc(c.Words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })

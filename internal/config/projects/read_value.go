@@ -13,25 +13,25 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Auto is the value of a setting that a file leaves to another program: DeepSpeed takes "auto" from
-// TrainingArguments; Composer and Ultralytics find a batch themselves. It is never overwritten.
+// Auto is the value of a setting that a file leaves to another program: DeepSpeed takes "auto" values from
+// TrainingArguments; Composer and Ultralytics find a batch themselves. snug never overwrites it.
 const Auto = "auto"
 
-// requiredLater is Hydra's and OmegaConf's value for what a command has to give.
+// requiredLater is the placeholder of Hydra and OmegaConf for values that the command line must provide.
 const requiredLater = "???"
 
-// Phase is one step of an accumulation schedule: from an epoch on, a number of forward passes per
-// optimizer step.
+// Phase is one phase of an accumulation schedule: the number of forward passes per optimizer step from an
+// epoch on.
 type Phase struct {
 	From  int // the epoch
-	Count int // forwards
+	Count int // forward passes per optimizer step
 }
 
 // valueReader reads the values of a key.
 type valueReader struct{ *systems.Key }
 
 // read converts a value to a setup's terms: an int, float64, bool, string, []string, []Phase or
-// map[string]any. Nil means that the value sets nothing.
+// map[string]any. It returns nil if the value has no effect.
 func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	v := at.Value
 	if v.Kind == doc.Null && k.Kind != systems.Word || at.Computed != "" {
@@ -84,7 +84,7 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	case !ok:
 		return nil, k.wrong(at)
 	case k.Setting == "model" && (strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml")):
-		return nil, nil // --config-name of Hydra names a config, that of transformers' programs a model
+		return nil, nil // Hydra's --config-name names a config, the one in transformers' programs a model
 	}
 	return text, nil
 }
@@ -92,12 +92,13 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 // Read converts a value of a key to a setup's terms.
 func Read(k *systems.Key, t tree.Tree, at tree.Place) (any, error) { return valueReader{k}.read(t, at) }
 
-// IsComputed reports whether a value is known only to a program: an expression or a call.
+// IsComputed reports whether a value is computed at run time: an expression or a call.
 func IsComputed(v doc.Value) bool {
 	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
 }
 
-// IsMade reports whether a value is a section that a program makes it from, by the class or function that _target_ names.
+// IsMade reports whether a value is a section from which a program creates an object, with the class or function that
+// _target_ names.
 func IsMade(v doc.Value) bool { return v.Kind == doc.Map && slices.Contains(v.Keys, "_target_") }
 
 // isCall reports whether text is a call in a program: name(…) or a.b.name(…).
@@ -123,8 +124,7 @@ func isDottedName(text string) bool {
 	return true
 }
 
-// readType reads a type that a program names, torch.bfloat16; anything else that a program computes is
-// unknown.
+// readType reads a type in a program, such as torch.bfloat16; any other expression is unknown.
 func (k valueReader) readType(v doc.Value) any {
 	name, typed := strings.CutPrefix(v.Text, "torch.")
 	if means, known := systems.Meaning(k.Words, name); typed && known {
@@ -142,10 +142,10 @@ func (k valueReader) wrong(at tree.Place) error {
 		at.File, at.Value.Line, at.Value.Column, at.Path, article(string(at.Value.Kind)), article(string(k.Kind)), k.Setting)
 }
 
-// article returns the name of a kind with a or an before it.
+// article returns the name of a kind with its article, if it needs one.
 func article(kind string) string {
 	switch {
-	case kind == string(doc.Null), kind == string(systems.Present):
+	case kind == string(doc.Null), kind == string(systems.Present), kind == string(systems.Switch):
 		return kind
 	case strings.ContainsRune("aeio", rune(kind[0])):
 		return "an " + kind
@@ -171,7 +171,7 @@ func (k valueReader) readWhole(t tree.Tree, at tree.Place) (any, error) {
 		return Auto, nil
 	case !ok:
 		return nil, k.wrong(at)
-	case f < 0 || f > 0 && f < 1 || f == 0 && k.Setting == "seq": // -1, shares and no limit: let the system choose
+	case f < 0 || f > 0 && f < 1 || f == 0 && k.Setting == "seq": // -1, fractions and no limit: the system chooses
 		return Auto, nil
 	case f != math.Trunc(f) || f > 1<<40:
 		return nil, fmt.Errorf("%s:%d:%d: %s is %s; a whole number is expected (%s)", at.File, at.Value.Line, at.Value.Column, at.Path, at.Value.Text, k.Setting)
@@ -189,7 +189,7 @@ func (k valueReader) readSwitch(at tree.Place) (any, error) {
 	switch {
 	case !ok && is && k.Setting == "checkpointing": // one_in_four
 		return unknownWord{text}, nil
-	case !ok && is && k.Setting == "noted": // --compile default: a way to do it
+	case !ok && is && k.Setting == "noted": // --compile default: the word is a mode
 		return k.Means, nil
 	case !ok:
 		return nil, k.wrong(at)

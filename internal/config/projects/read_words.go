@@ -14,7 +14,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// unknownWord is a value that its system understands and snug does not.
+// unknownWord is a value that its system accepts but snug does not know.
 type unknownWord struct{ text string }
 
 func (k valueReader) readWord(t tree.Tree, at tree.Place) (any, error) {
@@ -56,8 +56,8 @@ func (k valueReader) readOn(at tree.Place) any {
 	return ""
 }
 
-// readNames returns a list, or names in one string. Which layers are Liger's is often one
-// switch for all.
+// readNames returns a list of names, which may be written in one string. Liger's layers are often one switch
+// for all.
 func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 	if on, ok := at.Value.Data.(bool); ok && k.Setting == "liger" {
 		return on, nil
@@ -65,7 +65,7 @@ func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 	if at.Value.Kind != doc.List {
 		text, ok := at.Value.Data.(string)
 		if n, number := at.Value.Data.(int64); number && k.Setting == "visible" {
-			text, ok = strconv.FormatInt(n, 10), true // one GPU, by its number
+			text, ok = strconv.FormatInt(n, 10), true // one GPU, by index
 		}
 		if !ok {
 			return nil, k.wrong(at)
@@ -81,7 +81,7 @@ func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 		}
 		text, ok := systems.AsText(item.Value)
 		if !ok && item.Value.Kind == doc.Expression {
-			return nil, nil // names that a program makes
+			return nil, nil // the program computes the names
 		}
 		if !ok {
 			return nil, k.wrong(item)
@@ -117,7 +117,7 @@ func (k valueReader) readSchedule(t tree.Tree, at tree.Place) (any, error) {
 	return phases, nil
 }
 
-// object returns a map as JSON would have it.
+// object returns a map as it would be decoded from JSON.
 func object(t tree.Tree, at tree.Place) (any, error) {
 	switch at.Value.Kind {
 	case doc.Map:

@@ -20,10 +20,10 @@ type reader struct {
 	named   []string // by the user
 	texts   map[string][]byte
 	trees   map[string]*doc.Document // files of Hydra's groups
-	left    int                      // bytes to read
-	parse   int                      // bytes to parse
-	keep    int                      // values to keep
-	compose int                      // values of Hydra trees to come
+	left    int                      // bytes that may still be read
+	parse   int                      // bytes that may still be parsed
+	keep    int                      // values that may still be kept
+	compose int                      // values that Hydra trees may still have
 }
 
 func newReader(files Files, named []string) *reader {
@@ -33,7 +33,7 @@ func newReader(files Files, named []string) *reader {
 	}
 }
 
-// errSpent means that a limit on all files together was reached.
+// errSpent means that a limit on the total of all files was reached.
 var errSpent = errors.New("the project is too large to search; name the config: --config-path FILE")
 
 // ReadDir lists a folder.
@@ -53,7 +53,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	most := largestFile
-	if ext := path.Ext(name); slices.Contains(r.named, name) && ext != ".py" && ext != ".sh" { // programs are written by hand
+	if ext := path.Ext(name); slices.Contains(r.named, name) && ext != ".py" && ext != ".sh" { // programs are hand-written, and smaller
 		most = largestNamed
 	}
 	if len(data) > most {
@@ -69,11 +69,11 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// errDense means that a file has more values than are kept of all files, judging by its commas and lines.
-// Parsing it to count them would take hundreds of megabytes.
+// errDense means that a file, judging by its commas and lines, has more values than the limit for all files.
+// Parsing it just to count them would take hundreds of megabytes.
 var errDense = fmt.Errorf("more than %d lines and commas, too many for a config; is it the right file?", maxKept)
 
-// open returns a YAML file of a Hydra group, and parses it the first time.
+// open returns a YAML file of a Hydra group, parsing it only once.
 func (r *reader) open(name string) (*doc.Document, error) {
 	if d, ok := r.trees[name]; ok {
 		return d, nil
@@ -93,8 +93,8 @@ func (r *reader) open(name string) (*doc.Document, error) {
 	return d, nil
 }
 
-// composed counts the values of a Hydra tree, and returns an error if there are too many. A layer takes
-// some time even if it is empty.
+// composed counts the values of a Hydra tree, and returns an error if there are too many. Even an empty layer
+// takes some time, so each counts.
 func (r *reader) composed(layers []tree.Layer) error {
 	const layerCost = 20
 	for _, l := range layers {
@@ -124,13 +124,13 @@ type candidateFile struct {
 // searched is the result of reading a file in a search.
 type searched struct {
 	name   string
-	source *Source // nil if it belongs to no system
+	source *Source // nil if no system matches
 	notes  []string
 	err    error
 }
 
-// lookAt parses the files that a search found, smallest first, within the limits. The result is in the
-// order of the search, with the files that keep accepts; unread is the number of files that were not read.
+// lookAt parses the files that a search found, smallest first, within the limits. It returns the files that
+// keep accepts, in search order; unread is the number of files that were not read.
 func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []searched, unread int) {
 	order := make([]int, len(all))
 	for i := range all {
@@ -152,7 +152,7 @@ func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []sea
 	return out, unread
 }
 
-// lookOnce is lookAt for one file; nil if the limits are reached.
+// lookOnce is lookAt for one file; it returns nil if a limit is reached.
 func (r *reader) lookOnce(name string, keep func(*Source) bool) *searched {
 	if r.keep < 0 {
 		return nil

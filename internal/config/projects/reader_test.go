@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// allocated returns how many bytes f asks the heap for, given back or not.
+// allocated returns how many bytes f allocates, whether freed or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -21,17 +21,17 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// bounded runs f, which may allocate this many bytes and must end.
+// bounded runs f and checks that it ends and allocates at most this many bytes.
 func bounded(t *testing.T, most int, f func()) {
 	t.Helper()
-	watch := time.AfterFunc(30*time.Second, func() { panic("it takes for ever") }) // a thousandth of that is usual
+	watch := time.AfterFunc(30*time.Second, func() { panic("takes forever") }) // usually takes a thousandth of that
 	defer watch.Stop()
 	if took := allocated(f); took > uint64(most) {
 		t.Errorf("takes %d MiB, at most %d", took>>20, most>>20)
 	}
 }
 
-// text returns a file of this many bytes with nothing of interest.
+// text returns a file of this many bytes without any settings.
 func text(head string, size int) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -49,7 +49,7 @@ func mapFS(files map[string]string) fstest.MapFS {
 	return out
 }
 
-// In a folder of many large files the small ones are read, and a note says how many were not.
+// In a folder with many large files, the small ones are read, and a note reports how many were not.
 func TestSearchHasAnEnd(t *testing.T) {
 	files := map[string]string{"conf/train.yaml": "batch_size: 4\nlr: 0.1\n"}
 	for i := range 100 {
@@ -68,12 +68,12 @@ func TestSearchHasAnEnd(t *testing.T) {
 			t.Errorf("notes are %q", p.Notes)
 		}
 		if p.Unsearched != want {
-			t.Errorf("what was not read is told as %q", p.Unsearched)
+			t.Errorf("the note on unread files is %q", p.Unsearched)
 		}
 	})
 }
 
-// Values that may belong to the run are kept, up to a limit; what is refused is reported.
+// Values that may belong to the run are kept up to a limit; files beyond it are reported.
 func TestSearchKeepsSoMuch(t *testing.T) {
 	files := map[string]string{}
 	for i := range 40 {
@@ -105,7 +105,7 @@ func TestLargeFiles(t *testing.T) {
 	}
 }
 
-// Values that could all be the one take as long as those that are named.
+// Many candidates for one setting take no longer to read than named keys.
 func TestManyCandidates(t *testing.T) {
 	var b strings.Builder
 	for i := range 8_000 {
@@ -119,7 +119,7 @@ func TestManyCandidates(t *testing.T) {
 	})
 }
 
-// A file that would have been read if it were smaller is named, with the bound.
+// A file that is too large to be read is reported with the limit.
 func TestLargeFilesFound(t *testing.T) {
 	large := text("batch_size: 4\n", largestFile+1)
 	const why = ": larger than 1 MiB, too large for a config; if it is one, name it: --config-path FILE"

@@ -10,11 +10,11 @@ import (
 	"snug/internal/config/tree"
 )
 
-// A program may have its own names for its flags. What it does with them says what they are: --bsz is the batch if the
-// program has DataLoader(batch_size=args.bsz).
+// A program may have its own names for its flags. The program's use of a flag shows what it is: --bsz is the batch if
+// the program contains DataLoader(batch_size=args.bsz).
 
-// renamed returns the names that a program has for its flags, with the usual names of those settings: its own if the
-// file is a program, and those of the programs in the folder that it starts if it is a shell script.
+// renamed maps a program's own flag names to the usual names of those settings. If the file is a shell script, it
+// returns the names of the programs in the folder that the script starts.
 func renamed(files Files, name string, d *doc.Document) map[string]string {
 	switch d.Format() {
 	case doc.Python:
@@ -50,7 +50,7 @@ func programAt(files Files, folder, name string) *doc.Document {
 	return nil
 }
 
-// addNames adds the names of a program. A name that two programs use for different settings is left out.
+// addNames adds the names of a program. A name that two programs use for different settings is omitted.
 func addNames(out map[string]string, d *doc.Document) {
 	if d == nil {
 		return
@@ -63,7 +63,7 @@ func addNames(out map[string]string, d *doc.Document) {
 	}
 }
 
-// usualNames returns what a program does with its flags, by their names as they are compared.
+// usualNames returns what a program uses its flags for, by their normalized names.
 func usualNames(d *doc.Document) map[string]string {
 	out := map[string]string{}
 	for flag, use := range d.Passed() {
@@ -73,8 +73,8 @@ func usualNames(d *doc.Document) map[string]string {
 	return out
 }
 
-// saysSetting reports whether a word that also means other things names a setting here: in a shell script it is one as
-// a flag, in a program also as a constant in capitals and as a field of a class.
+// saysSetting reports whether an ambiguous word is a setting here: in a shell script if it is a flag; in a program
+// also if it is a constant in capitals or a class field.
 func saysSetting(t tree.Tree, v tree.Value) bool {
 	last := v.Path[len(v.Path)-1]
 	flag := strings.HasPrefix(last, "-")

@@ -11,8 +11,8 @@ import (
 	"snug/internal/config/tree"
 )
 
-// A script puts adapters onto its model with PEFT's LoraConfig. Its arguments count if the call is
-// assigned to a name or is a keyword argument, as in peft_config=LoraConfig(...).
+// A script adds adapters to its model with PEFT's LoraConfig. The arguments are read if the call is assigned
+// to a name or is a keyword argument, as in peft_config=LoraConfig(...).
 
 // isLoraConfig reports whether text is LoraConfig(…) or peft.LoraConfig(…).
 func isLoraConfig(text string) bool {
@@ -21,7 +21,7 @@ func isLoraConfig(text string) bool {
 }
 
 // adaptersInCode adds bindings for the arguments of a Python script's LoraConfig, if there is only one and
-// its rank is a number: of several, only the program knows which one it uses.
+// its rank is a number. If there are several, it is not known which one the program uses.
 func (s *Source) adaptersInCode(out []Bound) ([]Bound, error) {
 	var calls []tree.Place
 	s.Tree.Walk(func(p doc.Path, v doc.Value) {

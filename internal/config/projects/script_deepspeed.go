@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/tree"
 )
 
-// passedDeepSpeed returns the values of a DeepSpeed config that is passed as the argument at p, if it is
-// a dict with a name.
+// passedDeepSpeed returns the values of a DeepSpeed config that is passed as the argument at p, if it is a
+// dict assigned to a name.
 func passedDeepSpeed(a *systems.System, t tree.Tree, p doc.Path, v doc.Value) []candidate {
 	if a.For == nil || v.Kind != doc.Map || p[len(p)-1]+"." != systems.DeepSpeedPrefix {
 		return nil
@@ -30,8 +30,8 @@ func passedDeepSpeed(a *systems.System, t tree.Tree, p doc.Path, v doc.Value) []
 	return out
 }
 
-// inDeepSpeed reports whether a value is in a DeepSpeed config within a script: DeepSpeed itself compares
-// its batch and its precision.
+// inDeepSpeed reports whether a value is in a DeepSpeed config within a script. DeepSpeed itself checks that
+// batch and precision there agree with the arguments.
 func inDeepSpeed(t tree.Tree, p doc.Path) bool {
 	for i := 1; i < len(p); i++ {
 		if t.Has(p[:i].Join("zero_optimization")) {

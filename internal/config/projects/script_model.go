@@ -11,11 +11,10 @@ import (
 	"snug/internal/pattern"
 )
 
-// Which model a script trains is found where the script loads it: from_pretrained("gpt2") of a class that
-// is a model's, or SFTTrainer(model="gpt2"). Tokenizers and configs are loaded by the same name and are
-// not the model.
+// The model that a script trains is read from where the script loads it: from_pretrained("gpt2") of a model
+// class, or SFTTrainer(model="gpt2"). Tokenizers and configs have the same method but are not the model.
 
-// findType returns the type that a script loads its model in, "" if it names none.
+// findType returns the type that a script loads its model in, or "" if it specifies none.
 func (s *Source) findType() string {
 	if found := newDType.Find(s.Tree.Layers[0].Doc.Text()); found != nil {
 		return found[1]
@@ -27,10 +26,10 @@ var newDType = pattern.New(`\bfrom_pretrained\((?:[^()]|\([^()]*\))*?[\s,(](?:to
 
 // LoadedModel is the model that a script loads, and with which head.
 type LoadedModel struct {
-	Name, Head string // "" if the script does not say
-	// Class is the class with that head, and Where its position.
+	Name, Head string // "" if unknown
+	// Class is the class with that head, and Where is its position.
 	Class, Where string
-	// ByScript means that the script loads the model, not its trainer.
+	// ByScript means that the script, not the trainer, loads the model.
 	ByScript bool
 }
 
@@ -42,19 +41,19 @@ var (
 		"run_glue", "run_qa", "run_ner", "run_swag", "run_classification", "run_xnli")
 )
 
-// heads are those of classes without logits over the vocabulary, by the ending of their name. What is not simulated is
-// counted as a sentence encoder. So is a model without any head (BertModel).
+// heads maps name endings of classes without logits over the vocabulary to their heads. Heads that are not simulated
+// are estimated as a sentence encoder, as is a model without a head (BertModel).
 var heads = []struct{ ending, head string }{
 	{"ForSequenceClassification", "sequence-classification"}, {"ForTokenClassification", "token-classification"},
 	{"ForQuestionAnswering", "encoder"}, {"ForMultipleChoice", "encoder"},
 }
 
-// exampleHeads are those of transformers' examples, by a part of their name.
+// exampleHeads maps parts of the names of transformers' examples to their heads.
 var exampleHeads = []struct{ part, head string }{
 	{"ner", "token-classification"}, {"qa", "encoder"}, {"swag", "encoder"}, {"", "sequence-classification"},
 }
 
-// findModel returns what a script says about its model.
+// findModel returns the model that a script loads.
 func (s *Source) findModel() LoadedModel {
 	d := s.Tree.Layers[0].Doc
 	switch d.Format() {
@@ -107,7 +106,7 @@ func (s *Source) classModel(d *doc.Document) LoadedModel {
 	}
 }
 
-// headOf returns the head that a class of models is counted with, "" for its own.
+// headOf returns the head that a model class is estimated with, or "" for the model's own.
 func headOf(class string) string {
 	bare := strings.HasSuffix(class, "Model") && !strings.HasSuffix(class, "LMHeadModel")
 	if bare {
@@ -148,7 +147,7 @@ func Submatch(d *doc.Document, at []int, n int) string {
 	return d.Text()[at[2*n]:at[2*n+1]]
 }
 
-// LineOf returns file:line of a byte of a document.
+// LineOf returns file:line of a byte in a document.
 func (s *Source) LineOf(d *doc.Document, offset int) string {
 	return fmt.Sprintf("%s:%d", s.File, 1+strings.Count(d.Text()[:offset], "\n"))
 }

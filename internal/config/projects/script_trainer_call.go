@@ -8,11 +8,11 @@ import (
 	"snug/internal/pattern"
 )
 
-// The model that SFTTrainer is given: SFTTrainer(model="gpt2"), or the first argument. The other arguments
-// may be calls; calls within those are not followed.
+// This file finds the model that is passed to SFTTrainer, as model="gpt2" or as the first argument. The other
+// arguments may be calls; calls nested in those are not followed.
 
-// maxUnits limits how far into a call's arguments the model is searched for. A character counts as one
-// unit, and so does a whole nested call.
+// maxUnits limits how far into a call's arguments the model is searched for. A character is one unit, and so
+// is a whole nested call.
 const maxUnits = 800
 
 const trainerName = "SFTTrainer("
@@ -22,7 +22,7 @@ var (
 	firstText     = pattern.New(`^\s*("[^"\n]*")`)
 )
 
-// trainerModel returns that model as the script writes it, or "".
+// trainerModel returns the model passed to SFTTrainer, as written in the script, or "".
 func trainerModel(text string) string {
 	for from := 0; ; {
 		at := strings.Index(text[from:], trainerName)

@@ -14,7 +14,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Files reads a project: names are relative to its folder, with slashes.
+// Files reads a project's files. Names are relative to its folder, with slashes.
 type Files interface {
 	// ReadFile returns the content of a file.
 	ReadFile(name string) ([]byte, error)
@@ -22,7 +22,7 @@ type Files interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 
-// skipped are folders that hold no configuration of the user's own.
+// skipped are folders that do not contain the user's own configuration.
 var skipped = []string{
 	"examples", "docs", "node_modules", "__pycache__", "venv", "env", "site-packages", "dist-packages", "wandb", "mlruns", "outputs", "output",
 	"checkpoints", "lightning_logs", "logs", "runs", "build", "dist", "target", "data", "datasets", "test", "tests", "testdata",
@@ -35,8 +35,8 @@ var notOurs = []string{
 	"docker-compose.yml", "mkdocs.yml", ".pre-commit-config.yaml", "pyproject.toml", "poetry.lock", "setup.py",
 }
 
-// scan returns the files of a folder that may be configurations. large are those that would be read if
-// they were smaller.
+// scan returns the files in a folder that may be configurations; large are those that are too large to be
+// read.
 func scan(files Files) (out []candidateFile, large []string, err error) {
 	entriesSeen := 0
 	queue := []string{"."}
@@ -95,7 +95,7 @@ func mayBeConfig(name string) bool {
 // are common.
 func isData(name string) bool { return strings.EqualFold(path.Ext(name), ".json") && !usualName(name) }
 
-// largeNote returns the note on files that are too large to be read unless they are named, the usual names
+// largeNote returns the note on files that are too large to be read unless the user names them, usual names
 // first.
 func largeNote(large []string) string {
 	slices.SortStableFunc(large, func(a, b string) int {
@@ -110,8 +110,8 @@ func largeNote(large []string) string {
 	return fmt.Sprintf("%s%s: larger than %d MiB, too large for a config; if it is one, name it: --config-path FILE", unreadable, Enumerate(large), largestFile>>20)
 }
 
-// saysBatch reports whether a Python file may hold what plain looks for: batch_size,
-// batch-size or batchsize in whatever case, or a flag such as "--bs" and "--batch".
+// saysBatch reports whether a Python file contains a batch name that the plain system looks for: batch_size,
+// batch-size or batchsize in any case, or a flag such as "--bs" or "--batch".
 func saysBatch(text []byte) bool {
 	for i, c := range text {
 		switch c {
@@ -135,7 +135,7 @@ func saysBatch(text []byte) bool {
 	return false
 }
 
-// batchFlags are the usual flags of a batch whose names do not end in size.
+// batchFlags are the usual batch flags whose names do not end in size.
 var batchFlags = []string{"--bs", "--bsz", "--batch"}
 
 // cutFold cuts a word off the beginning of text, ignoring case; ok is false if text does not begin with
@@ -147,8 +147,8 @@ func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	return text[len(word):], true
 }
 
-// readSource reads a file and finds its system; nil if it has none. A file that a search found counts as
-// parsed.
+// readSource reads a file and finds its system; nil if it has none. A file that a search found counts against
+// the parsing limit.
 func readSource(files *reader, name string, searching bool) (*Source, []string, error) {
 	data, err := files.ReadFile(name)
 	if searching && errors.Is(err, errDense) {
@@ -187,7 +187,8 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 	return s, notes, err
 }
 
-// openFile parses a file. A shell script may source others, by a path from the folder or from its own.
+// openFile parses a file. A shell script may source others, by a path relative to the project's folder or to
+// its own.
 func openFile(files Files, name string, data []byte) (*doc.Document, error) {
 	format, known := doc.FormatOf(name, data)
 	if !known || format != doc.Shell {
@@ -206,7 +207,7 @@ func openFile(files Files, name string, data []byte) (*doc.Document, error) {
 	})
 }
 
-// reason returns an error without its operation and path, which the message already contains.
+// reason returns an error without its operation and path, which the caller's message contains.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

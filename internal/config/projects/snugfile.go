@@ -16,8 +16,7 @@ import (
 	"snug/internal/spelling"
 )
 
-// A snug.yaml in the user's project says where its settings are, for configs
-// that no system is known for:
+// A snug.yaml in the user's project specifies where its settings are, for configs that match no known system:
 //
 //	model:                       # as in a setup: name, config, profile, head
 //	  name: all-mpnet-base-v2
@@ -29,31 +28,31 @@ import (
 //	  seq: 128
 //	command: python train.py     # what trains, for snug optimize --profile
 //
-// Goals: short enough to write by hand, and anything with keys can be bound.
-// Not goals: describing a run in full (a setup does), or any kind of logic.
+// Goals: short enough to write by hand; any file with keys can be bound. Non-goals: describing a run in full
+// (a setup does that), or any logic.
 
-// SnugFile is the name of that file. snug init writes it (config/snugfile_write.go).
+// SnugFile is the name of the project's own settings file. snug init writes it (config/snugfile_write.go).
 const SnugFile = "snug.yaml"
 
 // OwnFile is a snug.yaml.
 type OwnFile struct {
-	Files   []string       // to read, and no others
+	Files   []string       // the only files to read
 	Model   map[string]any // as in a setup
 	Bind    []OwnBinding   // where settings are
-	Set     map[string]any // values that no file has
+	Set     map[string]any // values that no file sets
 	Command []string       // the words of the command that trains
 }
 
-// OwnBinding is one setting and one place that has it.
+// OwnBinding is a setting and one place where it is.
 type OwnBinding struct {
 	Setting string // the name of the setting
 	file    string
 	Path    doc.Path // of the value in the file
-	Not     bool     // the file holds the opposite of the setting
+	Not     bool     // the file contains the opposite of the setting
 	where   string   // in the snug.yaml
 }
 
-// describes reports whether a snug.yaml says something about the run by itself, without other files.
+// describes reports whether a snug.yaml contains settings of its own, without other files.
 func (own *OwnFile) describes() bool { return own != nil && (len(own.Model) > 0 || len(own.Set) > 0) }
 
 // readSnugFile reads the project's snug.yaml; nil if there is none.
@@ -106,7 +105,7 @@ func (r *ownReader) section(key string) error {
 		return err
 	}
 	if !slices.Contains(known, key) {
-		return r.fail(at, "%q is not known%s", key, spelling.Hint(key, known, "known: "+strings.Join(known, ", ")))
+		return r.fail(at, "unknown key %q%s", key, spelling.Hint(key, known, "known: "+strings.Join(known, ", ")))
 	}
 	if at.Value.Kind == doc.Null {
 		return nil
@@ -115,7 +114,7 @@ func (r *ownReader) section(key string) error {
 		return r.command(at)
 	}
 	if want := map[string]doc.Kind{"files": doc.List}[key]; want != "" && at.Value.Kind != want || want == "" && at.Value.Kind != doc.Map {
-		return r.fail(at, "%s holds a %s; see snug init for what belongs there", key, at.Value.Kind)
+		return r.fail(at, "%s is a %s, which is not allowed here; run snug init for an example", key, at.Value.Kind)
 	}
 	switch key {
 	case "model":
@@ -157,8 +156,7 @@ func (r *ownReader) command(at tree.Place) error {
 	return nil
 }
 
-// Command returns the training command that a project's snug.yaml names, nil if it
-// names none.
+// Command returns the training command in a project's snug.yaml, or nil if there is none.
 func Command(files Files) ([]string, error) {
 	own, err := readSnugFile(files)
 	if own == nil || err != nil {
@@ -216,7 +214,7 @@ func (r *ownReader) bind(at tree.Place) error {
 			text, b.Not = strings.CutPrefix(text, "not ")
 			file, p, ok := strings.Cut(strings.TrimSpace(text), "#")
 			if b.Path, err = doc.ParsePath(p); err != nil || !ok || file == "" {
-				return r.fail(item, "%q is not a place; write it like conf/config.yaml#data.batch_size", text)
+				return r.fail(item, "%q must have the form conf/config.yaml#data.batch_size", text)
 			}
 			b.file = path.Clean(file)
 			r.own.Bind = append(r.own.Bind, b)
@@ -225,7 +223,7 @@ func (r *ownReader) bind(at tree.Place) error {
 	return nil
 }
 
-// readPlaces returns one string or several as a list; a place may contain spaces.
+// readPlaces reads one string or a list of strings; a place may contain spaces.
 func (k valueReader) readPlaces(t tree.Tree, at tree.Place) ([]string, error) {
 	if text, ok := at.Value.Data.(string); ok {
 		return []string{text}, nil

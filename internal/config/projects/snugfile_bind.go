@@ -53,7 +53,7 @@ func (p *Found) adopt(own *OwnFile) error {
 	return nil
 }
 
-// WithLinks is implemented by Files in which a file may be a link.
+// WithLinks is implemented by Files that may contain symbolic links.
 type WithLinks interface {
 	// Inside reports whether a file is in the project's folder when all links are followed.
 	Inside(name string) bool
@@ -67,10 +67,10 @@ func Inside(files Files, name string) bool {
 	return fs.ValidPath(path.Clean(name))
 }
 
-// Confine returns an error if a snug.yaml names files outside the project's folder. It may come from
-// someone else, and a value that it binds is shown.
+// Confine returns an error if a snug.yaml names files outside the project's folder. The snug.yaml may be
+// someone else's, and the values that it binds are printed.
 func (own *OwnFile) Confine(files Files) error {
-	const todo = "outside the project's folder; copy the file into it, or run snug with --dir on a folder that has both"
+	const todo = "outside the project's folder; copy the file into it, or run snug with --dir on a folder that contains both"
 	for _, name := range own.Files {
 		if !Inside(files, name) {
 			return fmt.Errorf("%s: files names %s, %s", SnugFile, name, todo)

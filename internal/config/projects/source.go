@@ -14,27 +14,27 @@ import (
 
 // Source is one configuration that was found: a file, or a tree of them.
 type Source struct {
-	File   string          // the file that people would name
-	System *systems.System // whose convention it follows
+	File   string          // the main file, for messages
+	System *systems.System // the system whose keys it has
 	Tree   tree.Tree       // its contents
-	// Link is the binding that names the file, if one does.
+	// Link is the binding that names the file, if any.
 	Link *Bound
-	// program is the system of the program that a shell script passes its flags to, if that program is in
-	// the folder and shows it.
+	// program is the system of the program that a shell script passes its flags to, if it can be read from
+	// the program in the folder.
 	program *systems.System
 
 	// Results that are used repeatedly are computed once.
 	Bind      func() ([]Bound, error) // the settings
 	Trainer   func() *systems.System  // the trainer that reads the source
 	Model     func() LoadedModel      // the model that a script loads
-	ModelType func() string           // returns the type that it is loaded in
-	// OwnValues are the values that say how a source trains: not those of evaluation, nor the variables of a shell script,
-	// nor what a Python program computes with.
+	ModelType func() string           // the type that the model is loaded in
+	// OwnValues are the values that affect training: not those for evaluation, nor a shell script's variables, nor
+	// other values of a Python program.
 	OwnValues func() []tree.Value
 	commands  func() []StartedProgram // the programs of a shell script's commands
 }
 
-// NewSource returns a configuration that follows a system.
+// NewSource returns a configuration of the given system.
 func NewSource(file string, a *systems.System, t tree.Tree) *Source {
 	s := &Source{File: file, System: a, Tree: t}
 	s.Bind = sync.OnceValues(s.findSettings)
@@ -46,7 +46,7 @@ func NewSource(file string, a *systems.System, t tree.Tree) *Source {
 	return s
 }
 
-// recognise returns the system of a tree of one document: the first whose signs it has, or nil.
+// recognise returns the system of a single-document tree: the first one that matches, or nil.
 func recognise(t tree.Tree) *systems.System {
 	d := t.Layers[0].Doc
 	for _, a := range systems.All() {
@@ -57,7 +57,7 @@ func recognise(t tree.Tree) *systems.System {
 	return nil
 }
 
-// matches reports whether a tree shows the signs of a system.
+// matches reports whether a tree has the keys that identify a system.
 func matches(a *systems.System, t tree.Tree) bool {
 	if a.ByName {
 		return len(candidates(a, t)) > 0
@@ -72,7 +72,7 @@ func matches(a *systems.System, t tree.Tree) bool {
 	})
 }
 
-// findOwnValues finds the values that say how a source trains.
+// findOwnValues returns the values that affect training.
 func (s *Source) findOwnValues() []tree.Value {
 	format := s.Tree.Layers[0].Doc.Format()
 	if format == doc.Python {

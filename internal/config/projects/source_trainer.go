@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Trainer returns the system whose defaults hold for settings that no file has.
+// Trainer returns the system whose defaults apply to settings that no file contains.
 func (p *Found) Trainer() *systems.System {
 	if p.Primary != nil {
 		return p.Primary.Trainer()
@@ -44,8 +44,8 @@ func (s *Source) findTrainer() *systems.System {
 	return cmp.Or(s.System.For, s.System)
 }
 
-// passesFlags reports whether a script passes flags that only a trainer has to a program that most likely
-// uses that trainer.
+// passesFlags reports whether a script passes flags that only one trainer has to a program that probably uses
+// that trainer.
 func passesFlags(a *systems.System, t tree.Tree) bool {
 	if a.Commands == nil || a.Commands.OwnDefaults.In(t.Layers[0].Doc.Text()) {
 		return false
@@ -58,6 +58,6 @@ func passesFlags(a *systems.System, t tree.Tree) bool {
 	return false
 }
 
-// RunsOwnProgram reports whether a shell script passes its flags to a program in the folder, which may have others than
-// those of the trainer that it uses.
+// RunsOwnProgram reports whether a shell script passes its flags to a program in the folder, which may have flags
+// besides its trainer's.
 func (s *Source) RunsOwnProgram() bool { return s.program != nil }

@@ -13,9 +13,8 @@ import (
 	"snug/internal/config/tree"
 )
 
-// A shell script names the run's configuration by a flag (--config a.yaml) or by its
-// place in the command: axolotl train a.yml, torchrun run_clm.py args.yaml, torchrun
-// train.py. A flag says more, and comes first.
+// A shell script names the run's configuration with a flag (--config a.yaml) or by position: axolotl train
+// a.yml, torchrun run_clm.py args.yaml, torchrun train.py. A flag is more reliable and takes precedence.
 
 // started returns the config that the only script in the folder names; nil if there is none, or if
 // several are started.
@@ -79,8 +78,8 @@ func (s *Source) startedBy(of []*Source) []*Source {
 	return out
 }
 
-// startable reports whether a source that a script names holds a run's settings. A Python program does if
-// it makes a trainer's arguments itself and takes none of them from flags (byFlags: the script sets the
+// startable reports whether a source that a script names contains a run's settings. A Python program does if
+// it creates a trainer's arguments itself and takes none of them from flags (byFlags: the script sets the
 // batch).
 func (s *Source) startable(byFlags bool) bool {
 	if s.Tree.Layers[0].Doc.Format() != doc.Python {
@@ -89,8 +88,8 @@ func (s *Source) startable(byFlags bool) bool {
 	return s.System.Startable && !byFlags
 }
 
-// placed returns the words of a command that are files by their position. The word after a flag is most
-// likely its value; programs do not count.
+// placed returns the positional words of a command that are files. The word after a flag is probably its
+// value; programs are not included.
 func placed(words []string) []string {
 	var out []string
 	for i, w := range words {
@@ -103,7 +102,7 @@ func placed(words []string) []string {
 	return out
 }
 
-// startsMain reports whether a script names the main source, by a flag or by place.
+// startsMain reports whether a script names the main source, with a flag or by position.
 func (s *Source) startsMain(main *Source) bool {
 	return s.System.Commands != nil && (len(s.linked([]*Source{main})) > 0 || len(s.startedBy([]*Source{main})) > 0)
 }
@@ -128,7 +127,8 @@ func (p *Found) startedConfigs(named []*Source) []*Source {
 	return out
 }
 
-// startingScript returns a script that holds no setting itself and names a configuration; nil for anything else.
+// startingScript returns a script that contains no settings itself and names a configuration; nil for anything
+// else.
 func (p *Found) startingScript(name string) *Source {
 	data, err := p.files.ReadFile(name)
 	if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
@@ -145,7 +145,7 @@ func (p *Found) startingScript(name string) *Source {
 	return s
 }
 
-// configOfScript returns the only config that a script without settings of its own passes to its program by any flag, as in
+// configOfScript returns the only config that a script without settings passes to its program with any flag, as in
 // --train_args_file args.json; nil if there is none, or several.
 func (p *Found) configOfScript(name string) *Source {
 	d := p.opened(name)
@@ -179,7 +179,7 @@ func (p *Found) configOfScript(name string) *Source {
 	return nil
 }
 
-// namedFiles returns the files that a script names by a flag or by their place in a command.
+// namedFiles returns the files that a script names with a flag or by position.
 func (s *Source) namedFiles() []string {
 	out := links(s)
 	for _, c := range s.Tree.Layers[0].Doc.Commands() {
@@ -188,8 +188,7 @@ func (s *Source) namedFiles() []string {
 	return slices.DeleteFunc(out, func(name string) bool { return strings.Contains(name, "$") || path.IsAbs(name) })
 }
 
-// startingScripts returns the scripts among some files that hold no setting themselves and start
-// one of the sources.
+// startingScripts returns the files that are scripts without settings which start one of the sources.
 func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 	var out []*Source
 	for _, name := range names {

@@ -19,8 +19,8 @@ type StartedProgram struct {
 	hasBatch bool // the batch is among its flags
 }
 
-// Started returns the programs that a shell script trains with: the one that gets the batch, or else all that,
-// judging by their names, do nothing else.
+// Started returns the programs that a shell script trains with: the one that gets the batch, or else all whose
+// names do not indicate another task.
 func (s *Source) Started() []StartedProgram {
 	var out []StartedProgram
 	for _, p := range s.commands() {
@@ -35,8 +35,8 @@ func (s *Source) Started() []StartedProgram {
 	return out
 }
 
-// OnlyUses returns the program that a shell script gives its batch to if, by its name, it trains nothing: it
-// evaluates, serves or converts a model. The script then starts no other program.
+// OnlyUses returns the program that a shell script passes its batch to, if its name shows that it evaluates,
+// serves or converts a model and the script starts no other program.
 func (s *Source) OnlyUses() (p StartedProgram, ok bool) {
 	all := s.commands()
 	i := slices.IndexFunc(all, func(p StartedProgram) bool { return p.hasBatch })
@@ -59,7 +59,7 @@ func (s *Source) findCommands() []StartedProgram {
 	return out
 }
 
-// trainsNothing reports whether a program does something other than training, by its name.
+// trainsNothing reports whether a program's name indicates a task other than training.
 func (p StartedProgram) trainsNothing() bool {
 	words := strings.FieldsFunc(strings.ToLower(strings.TrimSuffix(path.Base(p.Name), ".py")), func(c rune) bool { return c == '_' || c == '-' || c == '.' || c == ' ' })
 	has := func(of []string) bool {
@@ -68,14 +68,14 @@ func (p StartedProgram) trainsNothing() bool {
 	return has(usingWords) && !has([]string{"train", "training", "trainer", "finetune", "finetuning", "tune", "tuning", "sft", "pretrain", "run"})
 }
 
-// usingWords are words of programs that use a model instead of training it.
+// usingWords are words in the names of programs that use a model instead of training it.
 var usingWords = []string{
 	"eval", "evaluate", "evaluation", "test", "testing", "infer", "inference", "predict", "prediction", "generate", "generation", "serve", "server", "deploy",
 	"export", "merge", "convert", "tokenize", "preprocess", "prepare", "quantize", "demo", "download",
 	"benchmark", "chat", "install", "upload", "visualize", "plot", "rollout", "client",
 }
 
-// batchKeys returns the keys of a script that give a program its batch.
+// batchKeys returns the keys of a script that pass a program its batch.
 func (s *Source) batchKeys() []string {
 	var out []string
 	found, _ := s.Bind()
@@ -109,7 +109,7 @@ func programOf(c doc.Command) StartedProgram {
 	return StartedProgram{Name: strings.Join(ownWords(c.Words), " "), Line: c.Lines[0]}
 }
 
-// unquoted returns a command with the words of its quoted texts: cmd="torchrun train.py --lr 1".
+// unquoted returns a command with quoted texts split into words, as in cmd="torchrun train.py --lr 1".
 func unquoted(c doc.Command) doc.Command {
 	var out doc.Command
 	for i, w := range c.Words {
@@ -135,9 +135,9 @@ func ownWords(words []string) []string {
 }
 
 var (
-	// launcherModules start other programs.
+	// launcherModules are Python modules that start other programs.
 	launcherModules = []string{"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"}
-	// otherTools are commands that train nothing.
+	// otherTools are commands that do not train.
 	otherTools = []string{"echo", "cd", "mkdir", "rm", "cp", "mv", "ls", "cat", "git", "pip", "pip3", "uv", "conda", "wget", "curl", "tar", "export", "source", "docker", "huggingface-cli", "hf", "aws", "gsutil", "rsync"}
 )
 
@@ -165,7 +165,7 @@ func (s *Source) ProgramTexts(files Files) []ProgramText {
 	return out
 }
 
-// programText reads a program; it is empty if there is none.
+// programText reads a program; it returns "" if there is none.
 func (s *Source) programText(files Files, name string) ProgramText {
 	if path.IsAbs(name) || strings.HasPrefix(name, "..") || strings.ContainsAny(name, "$ ") {
 		return ProgramText{}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestStartedSeveral has scripts that start one file each: snug asks.
+// TestStartedSeveral checks that if several scripts start one file each, the user must choose.
 func TestStartedSeveral(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	_, err := Find(fstest.MapFS{

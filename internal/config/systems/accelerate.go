@@ -6,8 +6,7 @@ import "snug/internal/config/doc"
 
 const accelerateArgs = "accelerate 1.15, commands/config/config_args.py and commands/launch.py"
 
-// accelerate is the file that accelerate config writes and accelerate launch
-// reads.
+// accelerate is the file that "accelerate config" writes and "accelerate launch" reads.
 var accelerate = System{
 	Name: "accelerate", Title: "accelerate", Formats: []doc.Format{doc.YAML, doc.JSON}, Tied: true,
 	Signs: []string{"compute_environment", "distributed_type num_processes", "distributed_type mixed_precision"},
@@ -40,7 +39,7 @@ func accelerateKeys() []Key {
 	}
 }
 
-// fsdp1Strategies are the words of FSDP's first version; the second has fsdp2Reshard.
+// fsdp1Strategies are the strategies of FSDP's first version; the second has fsdp2Reshard.
 var fsdp1Strategies = []Term{
 	{"FULL_SHARD", "fsdp1"}, {"1", "fsdp1"}, {"SHARD_GRAD_OP", "fsdp2-noreshard"}, {"2", "fsdp2-noreshard"},
 	{"NO_SHARD", "ddp"}, {"3", "ddp"},

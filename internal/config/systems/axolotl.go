@@ -14,8 +14,8 @@ const (
 	axolotlTypes  = "axolotl 0.19, utils/config (torch_dtype) and core/builders/base.py"
 )
 
-// axolotl is Axolotl's YAML. Its bf16 and fp16 are the type of the weights and
-// autocast at once, "full" is the type alone; batch_size is the total.
+// axolotl is Axolotl's YAML. Its bf16 and fp16 set both the type of the weights and autocast; "full" sets
+// only the type. batch_size is the total.
 var axolotl = System{
 	Name: "axolotl", Title: "Axolotl", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"base_model micro_batch_size", "base_model sequence_len", "base_model datasets", "base_model adapter"},
@@ -98,7 +98,7 @@ func axolotlRunKeys() []Key {
 	}
 }
 
-// axolotlNotedKeys returns the keys that change memory and are not simulated.
+// axolotlNotedKeys returns the keys that affect memory but are not simulated.
 func axolotlNotedKeys() []Key {
 	return []Key{
 		objective("rl", axolotlSchema),
@@ -118,7 +118,7 @@ func axolotlNotedKeys() []Key {
 		{Setting: "noted", Path: "selective_checkpointing", Kind: Present, Means: "keeps some results instead of recomputing them", Then: takesMore, Source: axolotlSchema},
 		{Setting: "noted", Path: "activation_offloading", Kind: Present, Means: offloadsActivations, Then: takesLess, Source: axolotlSchema},
 		less("layer_offloading", "keeps frozen layers in CPU memory", axolotlSchema),
-		less("tiled_mlp", "runs the feed-forward layers in pieces", axolotlSchema),
+		less("tiled_mlp", "runs the feed-forward layers in chunks", axolotlSchema),
 		less("cut_cross_entropy", "never computes the logits", "axolotl 0.19, integrations/cut_cross_entropy"),
 		less("chunked_cross_entropy", noLogits, axolotlSchema),
 		{Setting: "eval.batch", Path: "eval_batch_size", Kind: Whole, Unit: "samples per GPU", Source: axolotlSchema},

@@ -4,8 +4,8 @@ package systems
 
 const axolotlPlugged = "axolotl 0.19, integrations"
 
-// axolotlPlugins returns what the plugins do that a file turns on by name alone, without other keys. Liger's kernels
-// have such keys (liger_keys.go).
+// axolotlPlugins returns the effects of plugins that a file turns on by name alone, without other keys. Liger's
+// kernels have keys of their own (liger_keys.go).
 func axolotlPlugins() []Key {
 	named := func(setting string, then Deviation, words ...Term) Key {
 		return Key{Setting: setting, Path: "plugins.*", Kind: Word, Words: words, Then: then, Source: axolotlPlugged}
@@ -31,7 +31,7 @@ func axolotlPlugins() []Key {
 	}
 }
 
-// unknownPlugins returns the key for plugins that are not known; those that are known mean nothing here.
+// unknownPlugins returns the key for unknown plugins; known ones have no effect here.
 func unknownPlugins() Key {
 	k := Key{Setting: "noted", Path: "plugins.*", Kind: Word, Means: "is not known to snug", Then: takesEither, Source: axolotlPlugged}
 	for _, name := range []string{
@@ -44,7 +44,7 @@ func unknownPlugins() Key {
 	return k
 }
 
-// axolotlOtherKernels returns the keys of layers and weights that replace the model's.
+// axolotlOtherKernels returns the keys that replace the model's layers or weights.
 func axolotlOtherKernels() []Key {
 	quantized := func(path, does string) Key {
 		return Key{Setting: "refused", Path: path, Kind: Present, Means: does, Source: axolotlSchema}
@@ -52,7 +52,7 @@ func axolotlOtherKernels() []Key {
 	return []Key{
 		quantized("gptq", "loads weights quantized by GPTQ"),
 		quantized("model_quantization_config", "loads weights quantized by a library other than bitsandbytes"),
-		quantized("use_onebitllms", "trains weights with less than two bits"),
+		quantized("use_onebitllms", "trains weights with fewer than two bits"),
 		splits("expert_parallel_size", axolotlSchema),
 		either("fp8", "multiplies in 8 bits", axolotlSchema),
 		either("flash_attn_fuse_mlp", "fuses the feed-forward layers", axolotlSchema),

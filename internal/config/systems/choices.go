@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Choose returns the word for a setting's value among those that a program accepts. The current word stays if
-// it means that value.
+// Choose returns the word for a setting's value among those that a program accepts. It keeps the current word
+// if that means the same.
 func (k *Key) Choose(v any, now doc.Value, world int, choices []string) (any, error) {
 	if k.Kind != Word {
 		file, err := k.Write(v, now, world)
@@ -35,11 +35,11 @@ func (k *Key) Choose(v any, now doc.Value, world int, choices []string) (any, er
 
 // notAmong returns the error for a value that a program does not accept.
 func (k *Key) notAmong(v any, choices []string) error {
-	return fmt.Errorf("%s takes %s; none of them is known to mean %s %v, so write it yourself",
+	return fmt.Errorf("%s accepts %s; none of them is known to mean %s %v, so set it yourself",
 		strings.TrimPrefix(k.Path, "**."), strings.Join(choices, ", "), k.Setting, v)
 }
 
-// passedTo are the words of a library's own calls.
+// passedTo are the words that calls of a library accept.
 var passedTo = []struct {
 	call, key string
 	words     []Term
@@ -48,8 +48,7 @@ var passedTo = []struct {
 	{"Trainer", "strategy", lightningStrategies}, {"Fabric", "strategy", lightningStrategies},
 }
 
-// PassedTo returns the key for a value that is an argument of a call: a library's call takes the library's
-// words.
+// PassedTo returns the key for an argument of a call. A library's call accepts only the library's words.
 func (k *Key) PassedTo(call string) *Key {
 	name := strings.TrimPrefix(k.Path, "**.")
 	for _, p := range passedTo {

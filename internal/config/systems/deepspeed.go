@@ -13,10 +13,9 @@ const (
 	deepspeedZero = "deepspeed 0.19, runtime/zero/config.py and offload_config.py"
 )
 
-// deepspeed is DeepSpeed's JSON. Where transformers reads it, "auto" means
-// whatever TrainingArguments say and has to stay; a number has to agree with
-// them. train_batch_size is micro-batch times accumulation times GPUs, or
-// DeepSpeed refuses to start.
+// deepspeed is DeepSpeed's JSON. If transformers reads it, "auto" takes the value from TrainingArguments and
+// must stay; a number must agree with them. train_batch_size must be micro-batch times accumulation times
+// GPUs, or DeepSpeed refuses to start.
 var deepspeed = System{
 	Name: "deepspeed", Title: "DeepSpeed", Formats: []doc.Format{doc.JSON, doc.YAML}, Tied: true,
 	Signs: []string{"train_micro_batch_size_per_gpu", "zero_optimization.stage", "zero_optimization train_batch_size"},
@@ -44,15 +43,14 @@ func deepspeedKeys() []Key {
 	}
 }
 
-// DeepSpeedPrefix is the beginning of the keys of a DeepSpeed config within another file.
+// DeepSpeedPrefix is the prefix of DeepSpeed keys within another file.
 const DeepSpeedPrefix = "deepspeed."
 
-// WithinDeepSpeed reports whether a key is in a config of DeepSpeed's. Such keys are changed and never
-// added: a stage alone is not a config.
+// WithinDeepSpeed reports whether a key is in a DeepSpeed config. Such keys are changed but never added,
+// because a stage alone is not a config.
 func (k *Key) WithinDeepSpeed() bool { return strings.HasPrefix(k.Path, DeepSpeedPrefix) }
 
-// deepspeedWithin returns the keys for a TrainingArguments deepspeed that is the config itself, not a
-// path.
+// deepspeedWithin returns the keys for when TrainingArguments' deepspeed is the config itself, not a path.
 func deepspeedWithin() []Key {
 	return at(DeepSpeedPrefix,
 		Key{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: deepspeedArgs},

@@ -2,7 +2,7 @@
 
 package systems
 
-// What keys of several systems do to memory, as the continuation of a sentence that begins with the key.
+// Effects on memory of keys that several systems have. They complete a sentence that begins with the key.
 const (
 	offloadsStates      = "keeps optimizer states in CPU memory"
 	offloadsWeights     = "keeps weights in CPU memory"
@@ -13,11 +13,11 @@ const (
 	compiles            = "lets torch.compile decide what to keep for backward"
 	lowRankStates       = "keeps low-rank optimizer states"
 	fewLayers           = "trains only some of the weights"
-	noLogits            = "computes the logits in pieces"
+	noLogits            = "computes the logits in chunks"
 	pagedStates         = "keeps optimizer states outside PyTorch's memory, and the driver may move them to the CPU"
 )
 
-// offloads returns the key that says where DeepSpeed keeps something: on the card, or not.
+// offloads returns the key for where DeepSpeed keeps something: on the GPU or elsewhere.
 func offloads(path, does, source string) Key {
 	return Key{
 		Setting: "noted", Path: path, Kind: Word, Then: takesLess, Source: source,
@@ -30,12 +30,12 @@ func compilesUnless(path, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: []Term{{"no", ""}, {"NO", ""}, {"false", ""}, {"", ""}}, Means: compiles, Then: takesEither, Source: source}
 }
 
-// marked returns a noted key for words that do something in addition to deciding their setting.
+// marked returns a noted key for words that have an effect besides their setting.
 func marked(path string, then Deviation, source string, words ...Term) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: words, Then: then, Source: source}
 }
 
-// at returns the keys with a prefix before their paths: any depth, or another key.
+// at returns the keys with a prefix on their paths: any depth, or another key.
 func at(prefix string, keys ...Key) []Key {
 	out := make([]Key, len(keys))
 	for i, k := range keys {
@@ -45,7 +45,7 @@ func at(prefix string, keys ...Key) []Key {
 	return out
 }
 
-// paged returns a noted key for bitsandbytes' optimizers called paged.
+// paged returns a noted key for bitsandbytes' paged optimizers.
 func paged(path, source string) Key {
 	return marked(path, takesEither, source,
 		Term{"paged_adamw_32bit", pagedStates}, Term{"paged_adamw_8bit", pagedStates}, Term{"paged_lion_32bit", pagedStates}, Term{"paged_lion_8bit", pagedStates},
@@ -54,5 +54,5 @@ func paged(path, source string) Key {
 		Term{"PagedAdamW32bit", pagedStates}, Term{"PagedAdamW", pagedStates})
 }
 
-// evalTimes says when transformers' trainer evaluates.
+// evalTimes are the values for when transformers' trainer evaluates.
 var evalTimes = []Term{{"no", ""}, {"false", ""}, {"steps", "steps"}, {"epoch", "epoch"}, {"best", "epoch"}}

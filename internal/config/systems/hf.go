@@ -11,11 +11,11 @@ import (
 const (
 	hfArgs   = "transformers 5.22, training_args.py"
 	hfOptim  = hfArgs + "; adamw_torch with torch before 2.8"
-	hfModel  = "model_name_or_path" // a file without it has no model arguments, so the parser would refuse a type of the weights
+	hfModel  = "model_name_or_path" // without it, a file has no model arguments, and the parser would refuse dtype
 	trlModel = "trl 1.16, trainer/model_config.py"
 )
 
-// TrainerBatch is the name of the batch that only transformers' Trainer uses.
+// TrainerBatch is the name for the batch that only transformers' Trainer uses.
 const TrainerBatch = "per_device_train_batch_size"
 
 const scriptsArgument = "is an argument of scripts like run_clm.py; in your own script, pass it to from_pretrained instead"
@@ -57,8 +57,8 @@ func hfTable() []Key {
 	)
 }
 
-// hfKeys returns the keys of every trainer that uses TrainingArguments. It is the only place with their
-// defaults. Scripts that pass its flags use them too.
+// hfKeys returns the keys of every trainer that uses TrainingArguments. Their defaults are only here. Scripts
+// that pass the trainer's flags use them too.
 func hfKeys() []Key {
 	return slices.Concat([]Key{
 		{Setting: "model", Path: hfModel, Kind: Name, Source: "transformers' examples: ModelArguments"},
@@ -87,8 +87,8 @@ func hfKeys() []Key {
 	}, deepspeedWithin(), ligerKeys(hfArgs))
 }
 
-// hfFSDP are the values of TrainingArguments' fsdp: options in one string, or true since version 5.
-// hfOffload are those that offload.
+// hfFSDP are the values of TrainingArguments' fsdp: options in one string, or true since version 5. hfOffload
+// are the values that offload.
 var hfFSDP, hfOffload = hfOptions()
 
 func hfOptions() (kinds, offloads []Term) {

@@ -6,8 +6,8 @@ import "snug/internal/config/doc"
 
 const hydraTemplate = "ashleve/lightning-hydra-template, configs/"
 
-// hydra is for trees of YAML that Hydra composes: a main file whose defaults list picks one file from
-// each group. Keys are those of the Lightning template; other names are found as in plain files.
+// hydra is for YAML trees that Hydra composes: a main file whose defaults list selects one file from each
+// group. The keys are those of the Lightning template; other names are found as in plain files.
 var hydra = System{
 	Name: "hydra", Title: "Hydra", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"defaults.*"},

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// KeyTable holds the keys of a system with indexes: the names of a document are looked up here, once each,
-// rather than compared with every key.
+// KeyTable contains a system's keys with indexes, so that each name in a document is looked up once instead
+// of being compared with every key.
 type KeyTable struct {
 	All       []Key // in the order of the table
 	bySetting map[string][]*Key
-	// ByName maps a last name to the indices of the keys that end in it.
+	// ByName maps the last step of a path to the indices of the keys that end in it.
 	ByName map[string][]int
 	// sections are the paths that have keys below them.
 	sections map[string]bool
@@ -20,7 +20,7 @@ type KeyTable struct {
 	Names map[string][]string
 }
 
-// keysOf returns a function that makes the table of keys when it is first called.
+// keysOf returns a function that builds the table of keys on its first call.
 func keysOf(keys func() []Key) func() *KeyTable {
 	return sync.OnceValue(func() *KeyTable { return newKeyTable(keys()) })
 }

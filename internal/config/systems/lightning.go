@@ -6,8 +6,8 @@ import "snug/internal/config/doc"
 
 const lightningTrainer = "lightning 2.6, pytorch/trainer/trainer.py"
 
-// lightning is what LightningCLI reads: the Trainer's arguments are known, those of the data module
-// are the user's, usually batch_size and num_workers.
+// lightning is the config that LightningCLI reads. The Trainer's arguments are known; those of the data
+// module are the user's, usually batch_size and num_workers.
 var lightning = System{
 	Name: "lightning", Title: "Lightning CLI", Formats: []doc.Format{doc.YAML},
 	Signs: []string{
@@ -26,7 +26,7 @@ func lightningKeys(under string) []Key {
 		{Setting: "batch", Path: under + "data.init_args.batch_size", Kind: Whole, Unit: "samples per GPU", Source: user},
 		{Setting: "batch", Path: under + "data.batch_size", Kind: Whole, Unit: "samples per GPU", Source: user},
 		{Setting: "accumulation", Path: under + "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Default: "1", Source: lightningTrainer},
-		{Setting: "accumulation", Path: under + "trainer.callbacks.*.init_args.scheduling", Kind: Schedule, Unit: "forwards by epoch",
+		{Setting: "accumulation", Path: under + "trainer.callbacks.*.init_args.scheduling", Kind: Schedule, Unit: "forward passes by epoch",
 			Source: "lightning 2.6, pytorch/callbacks/gradient_accumulation_scheduler.py"},
 		{Setting: "precision", Path: under + "trainer.precision", Kind: Word, Words: lightningPrecision, Default: "32-true", Source: lightningTrainer},
 		{Setting: "checkpointing", Path: under + "model.init_args.gradient_checkpointing", Kind: Switch, Source: "convention"},
@@ -67,8 +67,8 @@ func strategyKeys() []Key {
 	}
 }
 
-// gathersWhole is what FSDP does if nothing says which layers it wraps.
-const gathersWhole = "wraps the model as one unit, unless the code gives it an auto_wrap_policy, and gathers all weights at once"
+// gathersWhole is what FSDP does if no setting selects the layers to wrap.
+const gathersWhole = "wraps the model as one unit, unless the code passes an auto_wrap_policy, and gathers all weights at once"
 
 // wholeClasses returns the names of Lightning's class for FSDP, which wraps the model as one unit by default.
 func wholeClasses() (out []Term) {
@@ -80,7 +80,7 @@ func wholeClasses() (out []Term) {
 	return out
 }
 
-// strategyClasses returns the classes with their modules, as class_path gives them.
+// strategyClasses returns the classes with their modules, as in class_path.
 func strategyClasses() []Term {
 	var out []Term
 	for _, module := range []string{"lightning.pytorch.strategies.", "pytorch_lightning.strategies.", ""} {
@@ -90,7 +90,7 @@ func strategyClasses() []Term {
 	return out
 }
 
-// offloadingStrategies are the registry's names of strategies that also offload.
+// offloadingStrategies are the registry's names for strategies that also offload.
 var offloadingStrategies = []Term{
 	{"fsdp_cpu_offload", offloadsAll}, {"deepspeed_stage_2_offload", offloadsStates},
 	{"deepspeed_stage_3_offload", "keeps weights and optimizer states in CPU memory"},

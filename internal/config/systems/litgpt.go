@@ -14,8 +14,8 @@ const (
 	litgptTrain = "litgpt 0.5.13, args.py: TrainArgs"
 )
 
-// litgpt is the YAML of LitGPT's finetuning, full or with its own LoRA. It names no strategy: one GPU has none, and several
-// are FSDP with checkpointing.
+// litgpt is the YAML of LitGPT's finetuning, full or with its own LoRA. It has no key for a strategy: one GPU uses
+// none, and several use FSDP with checkpointing.
 var litgpt = System{
 	Name: "litgpt", Title: "LitGPT", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"checkpoint_dir train.micro_batch_size", "checkpoint_dir train.global_batch_size", "checkpoint_dir lora_r precision"},

@@ -64,8 +64,8 @@ func llamaFactoryKeys() []Key {
 	)
 }
 
-// llamaFactoryUnsimulated returns the keys that are not counted. stage is sft by default, and pt
-// takes the same memory.
+// llamaFactoryUnsimulated returns the keys that are not counted. stage is sft by default, and pt needs the
+// same memory.
 func llamaFactoryUnsimulated(args string) []Key {
 	tuning, model := args+"/finetuning_args.py", args+"/model_args.py"
 	return []Key{
@@ -77,7 +77,7 @@ func llamaFactoryUnsimulated(args string) []Key {
 		less("use_badam", "trains one block of layers at a time", tuning),
 		{Setting: "uncast", Path: "use_badam", Kind: Switch, Source: "llamafactory 0.9.5, model/adapter.py: init_adapter"},
 		less("use_adam_mini", "keeps one state for many weights", tuning),
-		either("use_muon", "keeps one state for each weight of a matrix, and has its own buffers", tuning),
+		either("use_muon", "keeps one state per weight of a matrix and its own buffers", tuning),
 		either("use_unsloth", "replaces layers with its own kernels", model),
 		less("use_unsloth_gc", offloadsActivations, model),
 		either("fp8", "multiplies in 8 bits", args+"/training_args.py"),
@@ -97,7 +97,7 @@ func llamaFactoryUnsimulated(args string) []Key {
 	}
 }
 
-// megatronKey returns a key of runs in Megatron-Core, which the variables USE_MCA and USE_MEGATRON_BRIDGE turn on.
+// megatronKey returns a key of Megatron-Core runs, which the variables USE_MCA and USE_MEGATRON_BRIDGE turn on.
 func megatronKey(path string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Present, Means: trainsMegatron, Source: "llamafactory 0.9.5, hparams/parser.py and hparams/megatron_bridge_args.py"}
 }
@@ -105,5 +105,5 @@ func megatronKey(path string) Key {
 // factoryShell is the system of shell scripts that pass flags to LLaMA-Factory.
 var factoryShell = shellOf(&llamaFactory, startsFactory)
 
-// startsFactory matches its command line, and the program behind it until 0.7.
+// startsFactory matches LLaMA-Factory's command, and the program that was run directly until 0.7.
 var startsFactory = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:llamafactory-cli\s+train(?:\s|$)|src/train_bash\.py\b)`, "llamafactory-cli", "src/train_bash.py")

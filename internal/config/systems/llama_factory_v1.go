@@ -11,7 +11,7 @@ const (
 	factoryV1Shards   = "llamafactory 0.9.5, v1/plugins/trainer_plugins/distributed"
 )
 
-// llamaFactoryV1 is the YAML of LLaMA-Factory's next version, which has its own trainer: without autocast, with float32
+// llamaFactoryV1 is the YAML of LLaMA-Factory's next version, which has its own trainer. It uses no autocast, float32
 // weights unless adapters are trained, and FSDP2 that gathers in bfloat16.
 var llamaFactoryV1 = System{
 	Name: "llama-factory-v1", Title: "LLaMA-Factory's v1 trainer", Formats: []doc.Format{doc.YAML, doc.JSON},

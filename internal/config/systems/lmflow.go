@@ -13,7 +13,7 @@ const (
 	lmflowModel = "LMFlow 1.1, src/lmflow/models/hf_model_mixin.py"
 )
 
-// lmflow is LMFlow's finetune.py: the trainer's flags, with its own for the model and the data. It is
+// lmflow is LMFlow's finetune.py: the trainer's flags, and its own for the model and the data. It is
 // recognized by flags that no other program has.
 var lmflow = System{
 	Name: "lmflow", Title: "LMFlow", Formats: shellOnly, ByName: true,

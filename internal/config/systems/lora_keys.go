@@ -4,7 +4,7 @@ package systems
 
 import "slices"
 
-// upcast is the source of the fact that PEFT casts adapters to float32.
+// upcast is the source for PEFT's cast of adapters to float32.
 const (
 	upcast     = "autocast_adapter_dtype is on in peft 0.16 to 0.21, mapping_func.py"
 	peftConfig = "peft 0.16, tuners/lora/config.py"
@@ -23,7 +23,7 @@ var loraArguments = []Key{
 	{Setting: "uncounted", Path: "bias", Kind: Word, Words: []Term{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},
 }
 
-// loraMade are the settings that follow from making the call.
+// loraMade are the settings implied by the call.
 var loraMade = []Key{
 	{Setting: "lora", Kind: Switch, Source: peftConfig},
 	{Setting: "lora.peft", Kind: Switch, Source: upcast},
@@ -32,5 +32,5 @@ var loraMade = []Key{
 // LoRAArguments returns the keys of PEFT's LoraConfig in a script.
 func LoRAArguments() []Key { return slices.Clone(loraArguments) }
 
-// LoRAMade returns the settings that follow from making a LoraConfig in a script.
+// LoRAMade returns the settings implied by creating a LoraConfig in a script.
 func LoRAMade() []Key { return slices.Clone(loraMade) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Topic is what a key that no table lists is about, judging by the words in its name.
+// Topic is the subject of a key that no table lists, judging by the words in its name.
 type Topic string
 
 // The topics.
@@ -20,14 +20,14 @@ const (
 	OfMemory    Topic = "memory" // in some other way
 )
 
-// topicList holds words that are about a topic.
+// topicList is a topic and the words that indicate it.
 type topicList struct {
 	topic Topic
 	words []string
 }
 
-// topicWords are words of names that are about a topic, and idleWords the words next to them that make a key
-// irrelevant to memory: the folder of an adapter, its learning rate.
+// topicWords are words in key names that indicate a topic. idleWords are words next to them that make a key
+// irrelevant to memory, such as an adapter's folder or learning rate.
 var (
 	topicWords = []topicList{
 		{OfAdapters, []string{"lora", "qlora", "dora", "adalora", "relora", "longlora", "peft", "adapter", "adapters", "lokr", "loha", "ia3", "oft", "boft", "pissa", "loftq"}},
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// TopicOf returns what a key is about, judging by the words in its name; "" if it has nothing to do with memory.
+// TopicOf returns the topic of a key, judging by the words in its name; "" if it does not affect memory.
 func TopicOf(key string) Topic {
 	words := nameWords(key)
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(idleWords, w) }) && !slices.ContainsFunc(words, namesMethod) {
@@ -68,15 +68,15 @@ func TopicOf(key string) Topic {
 	return ""
 }
 
-// namesMethod reports whether a word names a method by itself, so that a key with it counts whatever its other words are:
+// namesMethod reports whether a word alone names a method, so that a key with it counts regardless of its other words:
 // spectrum_config_path turns Spectrum on.
 func namesMethod(word string) bool { return word == "4bit" || word == "8bit" || word == "spectrum" }
 
-// splitsModel reports whether the words of a key are about one process that spreads a model's layers over several GPUs.
+// splitsModel reports whether a key's words indicate one process that splits a model's layers over several GPUs.
 func splitsModel(words []string) bool { return slices.Equal(words, []string{"device", "map"}) }
 
-// ChangesAdapters reports whether a key about adapters, or about frozen weights, makes counted adapters different: others, on
-// other layers, or weights that are trained as well.
+// ChangesAdapters reports whether a key about adapters or frozen weights changes the adapters that are counted: another
+// kind, other layers, or weights that are also trained.
 func ChangesAdapters(key string) bool {
 	return slices.ContainsFunc(nameWords(key), func(w string) bool {
 		return slices.Contains([]string{
@@ -85,7 +85,7 @@ func ChangesAdapters(key string) bool {
 	})
 }
 
-// SharesTopic reports whether two keys are about the same thing, such as use_galore and galore_rank.
+// SharesTopic reports whether two keys have the same subject, such as use_galore and galore_rank.
 func SharesTopic(a, b string) bool {
 	words := nameWords(b)
 	return slices.ContainsFunc(nameWords(a), func(w string) bool {
@@ -114,17 +114,17 @@ func isLength(words []string) bool {
 	return strings.Join(words, "_") == "n_ctx"
 }
 
-// NamesBits reports whether a name says that weights are quantized to 4 bits, as qlora and llama-7b-4bit do.
+// NamesBits reports whether a name indicates weights quantized to 4 bits, as qlora and llama-7b-4bit do.
 func NamesBits(name string) bool {
 	return slices.ContainsFunc(nameWords(name), func(w string) bool { return slices.Contains([]string{"qlora", "qdora", "4bit", "int4", "nf4"}, w) })
 }
 
-// NamesAdapters reports whether a name says that adapters are trained, as llama-7b-lora does.
+// NamesAdapters reports whether a name indicates that adapters are trained, as llama-7b-lora does.
 func NamesAdapters(name string) bool {
 	return NamesBits(name) || slices.ContainsFunc(nameWords(name), func(w string) bool { return slices.Contains([]string{"lora", "dora", "adalora", "peft"}, w) })
 }
 
-// TopicOfTuner returns what a value that names a way of tuning is about; "" if it trains everything.
+// TopicOfTuner returns the topic of a value that names a tuning method; "" if the method trains everything.
 func TopicOfTuner(key, value string) Topic {
 	words := nameWords(key)
 	tunes := slices.ContainsFunc(words, func(w string) bool {

@@ -6,12 +6,11 @@ import "snug/internal/config/doc"
 
 const nanogptTrain = "karpathy/nanoGPT, train.py"
 
-// resumes says what train.py's variable state_dict does, which is never reassigned.
+// resumes is the effect of train.py's variable state_dict, which is never reassigned.
 const resumes = "keeps the checkpoint's weights on the GPU as well as the model's"
 
-// nanogpt is Python files that only assign, as nanoGPT's configurator runs
-// them, and train.py itself. gradient_accumulation_steps counts over all GPUs:
-// train.py divides it.
+// nanogpt is for Python files that contain only assignments, which nanoGPT's configurator runs, and for
+// train.py itself. gradient_accumulation_steps is the number over all GPUs: train.py divides it.
 var nanogpt = System{
 	Name: "nanogpt", Title: "nanoGPT", Formats: []doc.Format{doc.Python},
 	Signs: []string{"init_from", "n_layer n_head n_embd", "batch_size block_size", "gradient_accumulation_steps block_size"},
@@ -32,7 +31,7 @@ func nanogptKeys() []Key {
 		{Setting: "shape.bias", Path: "bias", Kind: Switch, Default: "false", Source: nanogptTrain},
 		{Setting: "shape.dataset", Path: "dataset", Kind: Name, Default: "openwebtext", Source: nanogptTrain + ": meta_vocab_size"},
 		{Setting: "batch", Path: "batch_size", Kind: Whole, Unit: "samples per GPU", Default: "12", Source: nanogptTrain},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, OverGPUs: true, Unit: "forwards over all GPUs", Default: "40", Source: nanogptTrain},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, OverGPUs: true, Unit: "forward passes over all GPUs", Default: "40", Source: nanogptTrain},
 		{Setting: "precision", Path: "dtype", Kind: Word, Default: "bfloat16",
 			Words: []Term{{"float32", "fp32"}, {"bfloat16", "amp-bf16"}, {"float16", "amp-fp16"}}, Source: nanogptTrain},
 		{Setting: "seq", Path: "block_size", Kind: Whole, Unit: "tokens", Default: "1024", Source: nanogptTrain},

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Only a few words name an objective, wherever it is named: in keys, values, programs, folders and classes.
-// So a file of a system without a table, or of a release that came later, is understood by the words in it.
+// Objectives have only a few names, whether in keys, values, programs, folders or classes. So files of a
+// system without a table, or of a newer release, can be understood by the words in them.
 
-// wordsOf are the objectives that a word of a name stands for; "" means a loss over tokens.
+// wordsOf maps words in names to the objectives that they stand for; "" means a loss over tokens.
 var wordsOf = map[string]string{
 	"sft": "", "pretrain": "", "pretraining": "", "clm": "", "mlm": "",
 	"dpo": comparesPairs, "ipo": comparesPairs, "orpo": comparesPairs, "simpo": comparesPairs, "cpo": comparesPairs, "tpo": comparesPairs,
@@ -25,7 +25,8 @@ var wordsOf = map[string]string{
 	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts,
 }
 
-// programWords are further words in the names of programs; models and layers have such names too.
+// programWords are further words in the names of programs. Models and layers have these words in their names
+// too.
 var programWords = map[string]string{
 	"embedder": comparesTexts, "embedding": comparesTexts, "embeddings": comparesTexts, "reranker": comparesTexts, "rerank": comparesTexts,
 	"retriever": comparesTexts, "retrieval": comparesTexts, "colbert": comparesTexts, "crossencoder": comparesTexts, "biencoder": comparesTexts, "simcse": comparesTexts,
@@ -47,13 +48,14 @@ func ObjectiveOfProgram(name string) (word, does string) {
 	return word, does
 }
 
-// onlyNames are words that stand for an objective in the name of a program, folder or class and mean something
+// onlyNames are words that stand for an objective in the name of a program, folder or class but mean something
 // else in a key: rm is a command.
 var onlyNames = []string{"rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
 
 // ObjectiveOf returns the word of a name that stands for an objective, and what that objective does; does is ""
-// for a loss over tokens, and word is "" if the name says nothing. Of several words the last one decides, but a
-// loss over tokens only if there is no other: sft_then_dpo. What follows "for" comes after the run: sft_for_grpo.
+// for a loss over tokens, and word is "" if the name contains no such word. The last word takes precedence, but a
+// loss over tokens only counts if there is no other objective: sft_then_dpo. Words after "for" describe a later
+// run: sft_for_grpo.
 func ObjectiveOf(name string) (word, does string) {
 	words := nameWords(name)
 	if i := slices.Index(words, "for"); i > 0 {
@@ -73,12 +75,13 @@ func ObjectiveOf(name string) (word, does string) {
 	return word, does
 }
 
-// isPolicy reports whether a word is one of the many names of policy optimization, as in sdpo and gspo.
+// isPolicy reports whether a word looks like one of the many names for policy optimization, such as sdpo and
+// gspo.
 func isPolicy(word string) bool {
 	return len(word) >= 3 && len(word) <= 5 && strings.HasSuffix(word, "po") && !slices.Contains([]string{"repo", "expo", "hypo", "typo", "tempo", "topo", "depo", "capo", "hippo", "campo"}, word)
 }
 
-// joined returns a word together with the one before it, as Sim and PO.
+// joined returns a word joined to the one before it, such as Sim and PO.
 func joined(words []string, i int) string {
 	if i == 0 {
 		return ""
@@ -86,8 +89,7 @@ func joined(words []string, i int) string {
 	return withoutVersion(words[i-1] + words[i])
 }
 
-// nameWords returns the words of a name, in lower case: they are divided by other characters and by capital
-// letters.
+// nameWords returns the words of a name in lower case, split at non-letters and capital letters.
 func nameWords(name string) []string {
 	var out []string
 	begin := 0
@@ -128,8 +130,8 @@ func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
 func isNameByte(c byte) bool { return isUpper(c) || isLower(c) || c >= '0' && c <= '9' }
 
-// ObjectiveOfKey returns what a run with a key of this name, in lower case, does; "" if the name says nothing. Keys that
-// name files, columns or a place to log to say nothing about the run.
+// ObjectiveOfKey returns what a run with a key of this name, in lower case, does; "" if the name does not show it. Keys
+// for files, columns or logging are ignored.
 func ObjectiveOfKey(name string) string {
 	words := nameWords(name)
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(ofData, w) }) {
@@ -149,17 +151,18 @@ func ObjectiveOfKey(name string) string {
 	return does
 }
 
-// ofData are words of keys that say where data comes from or goes to.
+// ofData are words in keys for where data comes from or goes to.
 var ofData = []string{"dataset", "datasets", "data", "column", "columns", "field", "key", "file", "files", "dir", "folder", "prefix", "prefetch", "log", "logging", "metric", "metrics"}
 
-// otherModels are the beginnings of keys of further models and of answers that are sampled.
+// otherModels are prefixes of keys for additional models and sampled answers.
 var otherModels = []Term{
 	{"ref_model_", comparesAnswers}, {"reference_model_", comparesAnswers}, {"ref_policy_", comparesAnswers},
 	{"reward_func", samplesFirst}, {"reward_weights_", samplesFirst}, {"pref_", comparesPairs}, {"train_group_size_", comparesTexts}, {"passage_", comparesTexts}, {"query_max_len_", comparesTexts},
 	{"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
 }
 
-// decides are words of keys whose values name the objective, and ofOthers words of keys whose values are names.
+// decides are words in keys whose values name the objective; ofOthers are words in keys whose values name other
+// things.
 var (
 	decides = []string{
 		"objective", "loss", "algorithm", "algo", "method", "stage", "task", "trainer", "recipe", "rl", "rlhf", "type", "mode", "component", "target", "class", "path", "name", "fn",
@@ -169,8 +172,8 @@ var (
 	}
 )
 
-// ObjectiveOfValue returns what a run does, judging by the value of a key; "" if they say nothing. Only the value of a key
-// that names a method counts: a model or a folder may be called dpo too. The key has its section before it, as
+// ObjectiveOfValue returns what a run does, judging by a key's value; "" if it does not show it. Only keys that name a
+// method count, because a model or a folder may be called dpo too. The key includes its section, as in
 // loss._component_.
 func ObjectiveOfValue(key, value string) (does string) {
 	if !NamesMethod(key) || strings.ContainsAny(value, " /\n") {
@@ -180,7 +183,8 @@ func ObjectiveOfValue(key, value string) (does string) {
 	return does
 }
 
-// NamesMethod reports whether the value of a key, with its section, names a method and not a thing.
+// NamesMethod reports whether the value of a key, given with its section, names a method rather than a model
+// or a file.
 func NamesMethod(key string) bool {
 	words := nameWords(key)
 	if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(ofOthers, w) }) {
@@ -190,7 +194,7 @@ func NamesMethod(key string) bool {
 	return slices.Contains(decides, last) && (len(words) > 1 || last != "name" && last != "path")
 }
 
-// otherHeads are the values of a task or loss for which a model gets a head other than a language model's.
+// otherHeads are the values of a task or loss for which a model gets another head than a language model's.
 var otherHeads = []Term{
 	{"seq_cls", Classifies}, {"sequence_classification", Classifies}, {"text_classification", Classifies}, {"regression", Classifies},
 	{"token_cls", "Classifies tokens"}, {"token_classification", "classifies tokens"}, {"ner", "classifies tokens"},
@@ -200,7 +204,7 @@ var otherHeads = []Term{
 	{"reranker", comparesTexts}, {"generative_reranker", comparesTexts}, {"pointwise_reranker", comparesTexts}, {"listwise_reranker", comparesTexts},
 }
 
-// HeadOfTask returns what a model's head does for the task that a key names; "" for a language model's.
+// HeadOfTask returns what a model's head does for the task that a key names; "" for a language model's head.
 func HeadOfTask(key, value string) string {
 	switch words := nameWords(key); {
 	case len(words) == 0, slices.ContainsFunc(words, func(w string) bool { return slices.Contains(ofOthers, w) }):

@@ -4,7 +4,7 @@ package systems
 
 import "testing"
 
-// TestObjectiveOf reads objectives from names of programs, folders and classes.
+// TestObjectiveOf checks objectives read from the names of programs, folders and classes.
 func TestObjectiveOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"DPOTrainer": comparesPairs, "OnlineDPOConfig": comparesPairs, "SimPOTrainer": comparesPairs, "train_orpo.py": comparesPairs,
@@ -20,7 +20,7 @@ func TestObjectiveOf(t *testing.T) {
 	}
 }
 
-// TestObjectiveOfKey reads objectives from keys, and from values of keys that name a method.
+// TestObjectiveOfKey checks objectives read from keys, and from the values of keys that name a method.
 func TestObjectiveOfKey(t *testing.T) {
 	for key, want := range map[string]string{
 		"teacher_model": distils, "kd_ratio": distils, "reward_funcs": samplesFirst, "pref_beta": comparesPairs, "grpo_samples": samplesFirst,
@@ -42,7 +42,7 @@ func TestObjectiveOfKey(t *testing.T) {
 	}
 }
 
-// TestTopicOf sorts keys by what they are about.
+// TestTopicOf checks the topics of keys.
 func TestTopicOf(t *testing.T) {
 	for key, want := range map[string]Topic{
 		"lora_rank": OfAdapters, "use_peft_lora": OfAdapters, "q_lora": OfAdapters, "lora_alpha": "", "lora_model_dir": "", "adapter_name_or_path": "",

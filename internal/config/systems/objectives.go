@@ -2,7 +2,7 @@
 
 package systems
 
-// What other objectives do, as the continuation of a sentence that begins with their names.
+// What other objectives do. These complete a sentence that begins with the objective's name.
 const (
 	comparesPairs   = "trains on pairs of answers, with twice the rows and usually a frozen reference model"
 	comparesAnswers = "compares answers, usually with a frozen reference model"
@@ -16,7 +16,7 @@ const (
 	notTokens       = "is not a loss over tokens"
 )
 
-// Classifies says what a head for labels does.
+// Classifies is what a classification head does.
 const Classifies = "classifies samples"
 
 // objectives are the names of objectives in files and on command lines.
@@ -34,8 +34,8 @@ func objective(path, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
 }
 
-// stageOfAny returns a key that names the objective in some programs, and something else in others: a stage of
-// ZeRO, a part of a curriculum.
+// stageOfAny returns a key that names the objective in some programs and something else in others: a ZeRO
+// stage, or part of a curriculum.
 func stageOfAny(path, source string) Key {
 	k := objective(path, source)
 	k.Means = ""

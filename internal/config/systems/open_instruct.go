@@ -9,8 +9,8 @@ import (
 
 const instructArgs = "open-instruct, open_instruct/finetune.py: FlatArguments"
 
-// openInstruct is the YAML that open-instruct's finetune.py reads, and openInstructFlags the scripts that
-// start it. The program has its own loop around accelerate; only its names are those of TrainingArguments.
+// openInstruct is the YAML that open-instruct's finetune.py reads, and openInstructFlags are the scripts that
+// start it. The program has its own loop around accelerate; it only shares the names of TrainingArguments.
 var (
 	openInstruct = System{
 		Name: "open-instruct", Title: "open-instruct", Formats: []doc.Format{doc.YAML, doc.JSON},
@@ -56,7 +56,7 @@ func openInstructKeys() []Key {
 		less("use_8bit_optimizer", "keeps optimizer states in 8 bits", instructArgs),
 		either("load_balancing_loss", "adds a loss over the experts", instructArgs),
 		marked("reduce_loss", takesEither, instructArgs, Term{"sum", "computes the loss with its own function"}),
-		{Setting: "noted", Path: "packing", Kind: Switch, Means: "puts the samples of a batch one after the other without padding", Then: takesLess, Source: instructArgs},
+		{Setting: "noted", Path: "packing", Kind: Switch, Means: "packs the samples of a batch without padding", Then: takesLess, Source: instructArgs},
 		shares("sequence_parallel_size", instructArgs),
 	}
 	keys = append(keys, refusedFlags(comparesPairs, "open-instruct, open_instruct/dpo_tune_cache.py", "dpo_beta", "dpo_loss_type", "dpo_use_paged_optimizer")...)

@@ -11,8 +11,8 @@ const (
 	rlhfActor = "OpenRLHF 0.10, openrlhf/models/actor.py"
 )
 
-// openRLHF is OpenRLHF's train_sft. Its flags had no sections until 0.9; the last names of most have
-// stayed. Its other programs have other objectives.
+// openRLHF is OpenRLHF's train_sft. Its flags had no sections until 0.9; most kept their last names. Its
+// other programs have other objectives.
 var openRLHF = System{
 	Name: "openrlhf", Title: "OpenRLHF", Formats: shellOnly, ByName: true,
 	Makes:   pattern.New(`(?m)^[^#\n]*\bopenrlhf[./]cli[./]train_sft\b`, "openrlhf"),
@@ -52,7 +52,7 @@ func openRLHFKeys() []Key {
 		{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: FourBit, Quantizer: &Quantizer{Type: "nf4", Double: true}, Source: rlhfActor},
 		less("adam_offload", offloadsStates, rlhfZero),
 		either("deepcompile", compiles, rlhfZero),
-		{Setting: "noted", Path: "packing_samples", Kind: Switch, Means: "puts the samples of a batch one after the other without padding", Then: takesLess, Source: rlhfSFT},
+		{Setting: "noted", Path: "packing_samples", Kind: Switch, Means: "packs the samples of a batch without padding", Then: takesLess, Source: rlhfSFT},
 		shares("ring_attn_size", rlhfSFT),
 		splits("tensor_parallel_size", rlhfSFT),
 		always("computes the loss from log probabilities with its own functions", takesEither, "OpenRLHF 0.10, openrlhf/trainer/sft_trainer.py"),

@@ -4,9 +4,9 @@ package systems
 
 import "slices"
 
-// Each system has its own names for optimizers: adamw_torch_fused of one does not exist in the next, and a
-// run with another system's name does not start. So each table lists its own words, and all others are
-// only read. transformers' names are hfOptimizers in vocabularies.go.
+// Each system has its own names for optimizers: adamw_torch_fused exists in one but not in another, and a run
+// with another system's name does not start. So each table lists its own words, and all other words are only
+// read. transformers' names are hfOptimizers in vocabularies.go.
 
 // anyOptimizer are the names of optimizers in any system: a custom file may pass any of them on.
 var anyOptimizer = append(slices.Concat(torchClasses, hfOptimizers),
@@ -34,13 +34,13 @@ var kohyaOptimizers = []Term{
 	{"Lion", "lion"}, {"Lion8bit", "lion-8bit"}, {"AdaFactor", "adafactor"}, {"Adafactor", "adafactor"},
 }
 
-// foundryOptimizers are the names in llm-foundry's registry. Composer's AdamW goes through the weights one by one
+// foundryOptimizers are the names in llm-foundry's registry. Composer's AdamW updates the weights one by one
 // (optim/decoupled_weight_decay.py).
 var foundryOptimizers = []Term{{"decoupled_adamw", "adamw-loop"}, {"decoupled_lionw", "lion"}}
 
 const torchFused = "torch 2.9, optim/adamw.py"
 
-// fusedSwitch returns the argument of torch.optim's classes that picks the fused kernel.
+// fusedSwitch returns the argument of torch.optim's classes that selects the fused kernel.
 func fusedSwitch(path, source string) *Key {
 	return &Key{Setting: "optimizer.kernel", Path: path, Kind: Switch, Means: "fused", Source: source}
 }

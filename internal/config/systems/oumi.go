@@ -16,8 +16,8 @@ const (
 	oumiZero     = "oumi (August 2026), core/configs/params/deepspeed_params.py"
 )
 
-// oumi is oumi's YAML for training. It runs transformers' Trainer or TRL's, without autocast unless a key turns it on: not
-// even TRL's default holds. TRL is older than its loss in pieces (pyproject.toml: trl below 1.5).
+// oumi is oumi's YAML for training. It runs transformers' Trainer or TRL's, without autocast unless a key turns it on,
+// regardless of TRL's default. Its TRL is too old for the chunked loss (pyproject.toml: trl below 1.5).
 var oumi = System{
 	Name: "oumi", Title: "oumi", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"model.model_name training.trainer_type", "model.model_name training.per_device_train_batch_size", "model.model_name training data.train"},
@@ -80,7 +80,7 @@ func oumiAdapterKeys() []Key {
 		{Setting: "lora.save", Path: "lora_modules_to_save", Kind: Names, Source: oumiPEFT},
 		{Setting: "uncounted", Path: "lora_target_parameters", Kind: Names, Source: oumiPEFT},
 		{Setting: "uncounted", Path: "lora_bias", Kind: Word, Words: []Term{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: oumiPEFT},
-		{Setting: "noted", Path: "lora_exclude_modules", Kind: Present, Means: "leaves out some of the layers", Then: takesLess, Source: oumiPEFT},
+		{Setting: "noted", Path: "lora_exclude_modules", Kind: Present, Means: "omits some of the layers", Then: takesLess, Source: oumiPEFT},
 		quantizes(quantBits("q_lora_bits", oumiPEFT, Quantizer{})),
 		{Setting: "quantized", Path: "q_lora", Kind: Switch, Means: FourBit, Source: oumiPEFT},
 		quantizes(Key{Setting: "quantization.type", Path: "bnb_4bit_quant_type", Kind: Word, Words: quantTypes, Default: "fp4", Source: oumiPEFT}),
@@ -117,12 +117,12 @@ func oumiShardingKeys() []Key {
 
 const hybrid = "keeps a copy of the model on each machine"
 
-// oumiStrategies are the words of its sharding_strategy.
+// oumiStrategies are the values of sharding_strategy.
 var oumiStrategies = []Term{
 	{"FULL_SHARD", "fsdp1"}, {"HYBRID_SHARD", "fsdp1"}, {"SHARD_GRAD_OP", "fsdp2-noreshard"}, {"HYBRID_SHARD_ZERO2", "fsdp2-noreshard"}, {"NO_SHARD", "ddp"},
 }
 
-// oumiTrainers are its trainers, by what they do apart from a loss over tokens.
+// oumiTrainers are oumi's trainers and their objectives; "" for a loss over tokens.
 var oumiTrainers = []Term{
 	{"trl_sft", ""}, {"hf", ""}, {"oumi", ""}, {"trl_dpo", comparesPairs}, {"trl_kto", weighsAnswers},
 	{"trl_grpo", samplesFirst}, {"verl_grpo", samplesFirst}, {"trl_gkd", distils}, {"trl_gold", distils},

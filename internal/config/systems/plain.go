@@ -10,8 +10,8 @@ import (
 
 const byCustom = "convention"
 
-// plain is for files of the user's own design: the name of a key decides what it is, in any section and
-// in any case. The first name in the table that is present decides; sections for evaluation are skipped.
+// plain is for the user's own files. Keys are recognized by name, in any section and in any case. The first
+// name in the table that is present is used; sections for evaluation are skipped.
 var plain = System{
 	Name: "plain", Title: "your own file, with common key names",
 	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,
@@ -32,7 +32,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU"}, "micro_batch_size", "per_device_train_batch_size", "per_gpu_train_batch_size",
 		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "device_train_microbatch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs", "bsz")
 	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU", Short: true}, "batch")
-	add(Key{Setting: "accumulation", Kind: Schedule, Unit: "forwards by epoch"}, "gradient_accumulation.scheduling", "accumulation_schedule")
+	add(Key{Setting: "accumulation", Kind: Schedule, Unit: "forward passes by epoch"}, "gradient_accumulation.scheduling", "accumulation_schedule")
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
 		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum", "grad_acc_steps", "grad_acc", "acc_steps", "accum_iter")
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards", Short: true}, "accumulation", "accumulate", "accum")
@@ -49,7 +49,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "positives", Kind: Whole, Unit: "samples per anchor"}, "n_positives", "num_positives")
 	add(Key{Setting: "negatives", Kind: Whole, Unit: "samples per anchor"}, "n_negatives", "num_negatives", "num_hard_negatives")
 	add(Key{Setting: "workers", Kind: Whole, Unit: "processes per GPU"}, "num_workers", "dataloader_num_workers", "n_workers")
-	// Only the user's own program knows which other values it accepts.
+	// The other values that the user's program accepts are unknown.
 	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer.name", "optimizer.type")
 	add(Key{Setting: "optimizer", Kind: Word, Words: torchClasses, Reads: anyOptimizer, Beside: fusedSwitch("fused", torchFused)}, "optimizer._target_")
 	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer", "optimizer_type")
@@ -78,7 +78,7 @@ func plainKeys() []Key {
 	return out
 }
 
-// plainBits are the bits of weights; 16 and 32 are those of weights that are not quantized.
+// plainBits are numbers of bits of weights; 16 and 32 mean that weights are not quantized.
 var plainBits = []Term{{"4", FourBit}, {"8", eightBit}, {"16", ""}, {"32", ""}, {"", ""}}
 
 // telling are the settings that make a file of an unknown system worth reading.

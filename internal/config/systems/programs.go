@@ -10,17 +10,17 @@ import (
 )
 
 // Some trainers are programs that take everything from flags. A script that starts one is a file of that
-// trainer: the flags mean what the program's parser says, and missing ones have its defaults.
+// trainer: the flags are those of the program's parser, and missing ones have its defaults.
 
-// programFinding is what all of them have in common.
+// programFinding is the Finding that these programs have in common.
 func programFinding() Finding {
 	return Finding{AlsoTelling: []string{"dist.world", "model"}, Commands: &Commands{}}
 }
 
 var shellOnly = []doc.Format{doc.Shell}
 
-// flagsOf returns a program's flags, in any section, and those of what starts it. A flag has no section, so
-// keys of DeepSpeed's config within another are left out.
+// flagsOf returns a program's flags, in any section, and its launcher's. A flag has no section, so keys of an
+// embedded DeepSpeed config are omitted.
 func flagsOf(keys, launcher []Key) []Key {
 	var out []Key
 	for _, k := range keys {
@@ -46,7 +46,7 @@ func anyLauncher() []Key {
 	return append(deepspeedLauncher(), launching("precision", "dist.kind", "dist.version", "link", "noted", "refused")...)
 }
 
-// launching returns the flags of launchers that decide some settings.
+// launching returns the launcher flags for the given settings.
 func launching(settings ...string) []Key {
 	var out []Key
 	for _, k := range shellKeys() {
@@ -58,7 +58,7 @@ func launching(settings ...string) []Key {
 	return out
 }
 
-// always returns a note on what a trainer does whatever its flags say.
+// always returns a note on what a trainer does regardless of its flags.
 func always(does string, then Deviation, source string) Key {
 	return Key{Setting: "noted", Kind: Switch, Means: does, Then: then, Default: "true", Source: source}
 }

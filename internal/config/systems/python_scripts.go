@@ -9,8 +9,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// A Python script that makes a trainer's arguments itself uses the trainer's names: its arguments mean
-// what they mean in a file, and missing ones have the trainer's defaults.
+// A Python script that creates a trainer's arguments itself uses the trainer's names: arguments have the same
+// meaning as in a file, and missing ones have the trainer's defaults.
 
 // hfScript is the system of scripts that use transformers' Trainer.
 var hfScript = System{
@@ -50,8 +50,8 @@ func scriptKeys(keys []Key) []Key {
 	return out
 }
 
-// OfParser returns the system of a Python program that passes a trainer's class of arguments to a parser, and so takes them
-// from flags; nil if it does not.
+// OfParser returns the system of a Python program that passes a trainer's argument class to a parser, so that they come
+// from flags; nil for other programs.
 func OfParser(text string) *System {
 	switch {
 	case parsesSFT.In(text):
@@ -62,7 +62,7 @@ func OfParser(text string) *System {
 	return nil
 }
 
-// unmistakable returns keys without short words, which are never arguments of a trainer.
+// unmistakable returns the keys without short words, which are never a trainer's arguments.
 func unmistakable(keys []Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.Short })
 }

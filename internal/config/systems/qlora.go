@@ -6,8 +6,8 @@ import "snug/internal/pattern"
 
 const qloraArgs = "artidoro/qlora, qlora.py"
 
-// qlora is the program of the QLoRA paper, which many have copied: the trainer, with 4-bit weights unless a flag
-// says otherwise. A sample is a source and a target, each cut to its own length.
+// qlora is the program of the QLoRA paper, which many have copied: transformers' Trainer, with 4-bit weights by
+// default. A sample is a source and a target, each truncated to its own length.
 var qlora = System{
 	Name: "qlora", Title: "qlora.py", Formats: shellOnly, ByName: true,
 	Makes:     pattern.New(`(?m)^[^#\n]*\bqlora\.py\b`, "qlora.py"),

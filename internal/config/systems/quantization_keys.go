@@ -13,22 +13,22 @@ const (
 // The effects of quantization keys, for messages.
 const (
 	FourBit      = "4 bits"          // weights quantized to 4 bits
-	OtherLibrary = "another library" // than bitsandbytes
+	OtherLibrary = "another library" // not bitsandbytes
 )
 
-// BitsAndBytesConfig's defaults, for trainers that set no types.
+// Defaults of BitsAndBytesConfig, for trainers that set no types.
 const (
 	BitsAndBytesType    = "fp4"  // bitsandbytes' default for the 4-bit type
-	BitsAndBytesCompute = "fp32" // bitsandbytes' default for the type of products
+	BitsAndBytesCompute = "fp32" // bitsandbytes' default compute type
 )
 
-// Quantizer says what follows from a number of bits in one key, unless other keys say otherwise.
+// Quantizer is what a key for a number of bits implies, unless other keys override it.
 type Quantizer struct {
-	Type        string      // of the quantized weights, "" for bitsandbytes' own
+	Type        string      // of the quantized weights; "" for bitsandbytes' default
 	Double      bool        // whether their scales are quantized too
 	Computes    ComputeRule // if the trainer has no rule
 	NeedsMethod bool        // nothing is quantized unless a key names the method
-	Prepares    bool        // what is not quantized is cast to float32 (prepare_model_for_kbit_training)
+	Prepares    bool        // other weights are cast to float32 (prepare_model_for_kbit_training)
 }
 
 // factoryBits returns LLaMA-Factory's key for the number of bits.
@@ -54,8 +54,8 @@ func quantMethod(path, source string) Key {
 // quantTypes are the values of bnb_4bit_quant_type.
 var quantTypes = []Term{{"nf4", "nf4"}, {"fp4", "fp4"}}
 
-// computeTypes are the values of bnb_4bit_compute_dtype, and computeNames the names of that type in users'
-// own programs.
+// computeTypes are the values of bnb_4bit_compute_dtype, and computeNames are names for that setting in
+// users' own programs.
 var (
 	computeTypes = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}}
 	computeNames = []Term{{"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}, {"torch.float32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}}
@@ -70,7 +70,7 @@ func bnbKeys(prefix, source string) []Key {
 	)
 }
 
-// ComputeType returns the type of products for a PyTorch name, "" for one that is not known.
+// ComputeType returns the compute type for a PyTorch name, or "" if unknown.
 func ComputeType(name string) string {
 	means, _ := Meaning(computeTypes, name)
 	return means

@@ -42,7 +42,7 @@ func AsBool(v doc.Value) (on, ok bool) {
 	return false, false
 }
 
-// AsText returns a value as a vocabulary writes it, and false for a map or a list.
+// AsText returns a value as it is spelled in a vocabulary, and false for a map or a list.
 func AsText(v doc.Value) (string, bool) {
 	switch d := v.Data.(type) {
 	case nil:

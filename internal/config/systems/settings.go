@@ -16,12 +16,12 @@ import (
 
 // Setting is a property of a run that files can set.
 type Setting struct {
-	// Name is the setup's field; workers and effective are the files' own.
+	// Name is the setup's field; workers and effective exist only in files.
 	Name  string
-	Kind  Kind     // how files write it
+	Kind  Kind     // how it is written in files
 	Words []string // possible values, for Kind Word
-	What  string   // in a few words
-	Least int      // of whole numbers
+	What  string   // a short description
+	Least int      // the minimum of a whole number
 }
 
 // Settings returns all settings: those of the setup's table, then those that only files have.
@@ -54,7 +54,7 @@ var SettingOrder = sync.OnceValue(func() map[string]int {
 	return order
 })
 
-// IsSetting reports whether a setup has a setting, as opposed to files only.
+// IsSetting reports whether a setting exists in a setup, not only in files.
 func IsSetting(name string) bool {
 	_, ok := SettingOrder()[name]
 	return ok
@@ -86,7 +86,7 @@ func ParseSetting(text string) (name string, value any, err error) {
 	name, raw, ok := strings.Cut(text, "=")
 	name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)
 	if !ok || raw == "" {
-		return "", nil, fmt.Errorf("%q is not setting=value; write it like batch=8", text)
+		return "", nil, fmt.Errorf("%q must have the form setting=value, such as batch=8", text)
 	}
 	s, err := SettingNamed(name)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 
 const launchers = "torchrun, accelerate launch and deepspeed --help"
 
-// shell is the system of scripts that hold flags: those of TrainingArguments, of Megatron and ms-swift, of
-// the launchers, and whatever a training script calls the things that plain knows. Dashes and underscores
-// are the same; key=value arguments count by their last part.
+// shell is the system of scripts that contain flags: those of TrainingArguments, Megatron, ms-swift and the
+// launchers, and a training script's own names, as in plain files. Dashes and underscores are equivalent;
+// key=value arguments are matched by the last part of the key.
 var shell = System{
 	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell}, ByName: true,
 	Keys: keysOf(shellKeys),
@@ -39,7 +39,7 @@ func shellKeys() []Key {
 			Words: []Term{{"sdpa", "sdpa"}, {"eager", "eager"}, {"flash_attn", "flash"}, {"flash_attention_2", "flash"}}},
 		{Setting: "optimizer", Path: "**.optim", Kind: Word, Words: hfOptimizers, Source: hfArgs},
 		{Setting: "model", Path: "**.model", Kind: Name, Source: swift},
-		{Setting: "model", Path: "**.config_name", Kind: Name, Source: modelArguments}, // to train one from scratch
+		{Setting: "model", Path: "**.config_name", Kind: Name, Source: modelArguments}, // for a model trained from scratch
 		{Setting: "lora", Path: "**.use_peft", Kind: Switch, Source: trlModel},
 		{Setting: "lora.targets", Path: "**.target_modules", Kind: Names, Source: swift},
 		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
@@ -49,15 +49,15 @@ func shellKeys() []Key {
 		{Setting: "eval.when", Path: "**.eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
 		{Setting: "eval.when", Path: "**.evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
 		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
-		{Setting: "link", Path: "**.c", Kind: Link, Endings: []string{".yaml", ".yml", ".json", ".toml"}, Source: byCustom}, // elsewhere a command: bash -c
+		{Setting: "link", Path: "**.c", Kind: Link, Endings: []string{".yaml", ".yml", ".json", ".toml"}, Source: byCustom}, // otherwise a command: bash -c
 		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
-		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // elsewhere a part of a data set: ro-en,
+		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // otherwise a part of a data set: ro-en,
 	}
 	out = slices.Concat(out, launcherKeys(), at("**.", shellUnsimulated(megatron, swift)...))
 	return append(out, plainKeys()...)
 }
 
-// launcherKeys returns the flags and variables of launchers, which come before any program's.
+// launcherKeys returns the flags and variables of launchers, which take precedence over any program's.
 func launcherKeys() []Key {
 	out := []Key{
 		{Setting: "dist.world", Path: "**.nproc_per_node", Kind: Whole, Unit: "GPUs", Source: launchers},

@@ -9,10 +9,10 @@ import (
 	"snug/internal/pattern"
 )
 
-// A shell script that starts a trainer's own command line passes the trainer's keys as flags. So its table is the
-// trainer's, and that of launchers.
+// A shell script that starts a trainer's own command passes the trainer's keys as flags. So its table combines
+// the trainer's with the launchers'.
 
-// shellOf returns the system of scripts that start a trainer, by the text that shows it.
+// shellOf returns the system of scripts that start a trainer; the pattern matches the command.
 func shellOf(trainer *System, starts *pattern.Pattern) System {
 	return System{
 		Name: trainer.Name + "-shell", Title: "a shell script that starts " + trainer.Title, Formats: []doc.Format{doc.Shell}, ByName: true,

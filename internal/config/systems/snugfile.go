@@ -9,22 +9,22 @@ import (
 	"snug/internal/config/doc"
 )
 
-// snugFile is the system of what snug.yaml binds.
+// snugFile is the system of settings that snug.yaml binds.
 var snugFile = System{
 	Name: "snug.yaml", Title: "bound in snug.yaml", Keys: keysOf(func() []Key { return nil }),
 	Finding: Finding{OwnProgram: true},
 }
 
-// SnugFile returns the system of what snug.yaml binds.
+// SnugFile returns the system of settings that snug.yaml binds.
 func SnugFile() *System { return &snugFile }
 
-// unknownProgram is the system of a run whose program is not known.
+// unknownProgram is the system of a run with an unknown program.
 var unknownProgram = System{Behaviour: Behaviour{UnknownDefaults: true}, Keys: keysOf(func() []Key { return nil })}
 
-// UnknownProgram returns the system of a run whose program is not known: it has no defaults.
+// UnknownProgram returns the system of a run with an unknown program. It has no defaults.
 func UnknownProgram() *System { return &unknownProgram }
 
-// BoundKey returns the key for a value that the user binds to a setting. It depends on the setting alone, and
+// BoundKey returns the key for a value that the user binds to a setting. It depends only on the setting, and
 // understands the words of every system.
 func (s Setting) BoundKey(path doc.Path) *Key {
 	k := &Key{Setting: s.Name, Path: path.String(), Kind: s.Kind}

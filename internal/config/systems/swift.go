@@ -21,7 +21,7 @@ const (
 )
 
 // swift is ms-swift's YAML and JSON, whose keys are the flags of swift sft: TrainingArguments with other defaults. It
-// loads weights in the type of config.json, and autocast follows them.
+// loads weights in the type in config.json, and autocast uses the same type.
 var swift = System{
 	Name: "ms-swift", Title: "ms-swift", Formats: []doc.Format{doc.YAML, doc.JSON},
 	Signs: []string{
@@ -41,7 +41,7 @@ var swift = System{
 // swiftShell is the system of shell scripts that start ms-swift.
 var swiftShell = shellOf(&swift, startsSwift)
 
-// startsSwift matches swift's command line, and the program behind it.
+// startsSwift matches swift's command and the program that it runs.
 var startsSwift = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:swift\s+(?:sft|pt|rlhf)(?:\s|$)|swift/cli/(?:sft|pt|rlhf)\.py\b|swift\.cli\.(?:sft|pt|rlhf)\b)`, "swift")
 
 func swiftKeys() []Key {
@@ -52,7 +52,7 @@ func swiftKeys() []Key {
 		{Setting: "batch", Path: "batch_size", Kind: Whole, Unit: "samples per GPU", Source: swiftTrain + swift2},
 		{Setting: "effective", Kind: Whole, OverGPUs: true, Default: "16", Source: swiftTrain + ": __post_init__, without gradient_accumulation_steps"},
 		{Setting: "seq", Path: "packing_length", Kind: Whole, Unit: "tokens", Source: swiftBase},
-		{Setting: "seq", Path: "max_length", Kind: Whole, Unit: "tokens", Source: swiftBase + "; otherwise as many as the model takes"},
+		{Setting: "seq", Path: "max_length", Kind: Whole, Unit: "tokens", Source: swiftBase + "; otherwise the model's maximum"},
 		{Setting: "weights", Path: "torch_dtype", Kind: Word, Words: torchTypes, Default: "auto", Source: swiftModel},
 		{Setting: "weights", Path: "dtype", Kind: Word, Words: swiftTypes, Source: swiftModel + swift2},
 		{Setting: "attention", Path: "attn_impl", Kind: Word, Words: swiftAttention, Source: swiftModel},
@@ -155,7 +155,7 @@ const (
 // swiftAttention are the values of attn_impl.
 var swiftAttention = append(hfAttention[:len(hfAttention):len(hfAttention)], Term{"flash_attn", "flash"}, Term{"flash_attention_4", "flash"})
 
-// swiftTypes are the types of ms-swift 2.
+// swiftTypes are the dtype values of ms-swift 2.
 var swiftTypes = []Term{{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}, {"AUTO", "saved"}}
 
 // swiftStages are the DeepSpeed configs that ms-swift ships.

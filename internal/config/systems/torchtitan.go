@@ -6,7 +6,7 @@ import "snug/internal/config/doc"
 
 const (
 	torchtitanJob = "torchtitan 0.2, config/job_config.py"
-	titan2024     = "torchtitan of 2024, config_manager.py"
+	titan2024     = "torchtitan in 2024, config_manager.py"
 )
 
 // torchtitan is torchtitan's TOML, in use until 0.2; later versions are configured in Python.
@@ -21,8 +21,8 @@ var torchtitan = System{
 	Sharding: Sharding{Shards: true},
 }
 
-// titanFamilies are the families with the sizes of published models (torchtitan 0.2.2, models/llama3/__init__.py; llama2
-// until 2024). Its 405B is that of Llama 3.1. Others are put together with the size: "qwen3 8B".
+// titanFamilies are the families with the sizes of published models (torchtitan 0.2.2, models/llama3/__init__.py;
+// llama2 until 2024). Its 405B is Llama 3.1's. Other names are the family and the size: "qwen3 8B".
 var titanFamilies = Families{
 	Path:  "model.name",
 	Names: []Term{{"llama2", "llama-2-"}, {"llama3", "llama-3-"}},

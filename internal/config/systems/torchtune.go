@@ -6,15 +6,15 @@ import "snug/internal/config/doc"
 
 const torchtuneConfigs = "torchtune 0.6.1, recipes/configs"
 
-// torchtune is torchtune's recipe configs. dtype is the type of the weights.
+// torchtune is for torchtune's recipe configs. dtype is the type of the weights.
 var torchtune = System{
 	Name: "torchtune", Title: "torchtune", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"model._component_", "tokenizer._component_ batch_size"},
 	Keys:  keysOf(torchtuneKeys),
 
-	Finding: Finding{TrainsWith: "optimizer"}, // of 0.6.1's recipes, only those without one evaluate, generate or quantize
+	Finding: Finding{TrainsWith: "optimizer"}, // in 0.6.1, recipes without an optimizer evaluate, generate or quantize
 	Loading: Loading{Loop: "torchtune", FusesNothing: true, QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
-	// Recipes for several GPUs make the model on the meta device (0.6.1, recipes/*_distributed.py).
+	// Recipes for several GPUs create the model on the meta device (0.6.1, recipes/*_distributed.py).
 	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
 }
 
@@ -55,31 +55,30 @@ func torchtuneKeys() []Key {
 	}
 }
 
-// inBackward returns the key for a step within backward. A gradient is freed as soon as it is used,
+// inBackward returns the key for optimizer steps during backward. A gradient is freed as soon as it is used,
 // so recipes refuse to accumulate (torchtune 0.6.1, recipes/full_finetune_single_device.py).
 func inBackward() Key {
 	k := less("optimizer_in_bwd", "updates each weight as soon as its gradient is ready", torchtuneConfigs)
-	k.Locks = &Lock{"accumulation", "is on, and torchtune cannot accumulate with it"}
+	k.Locks = &Lock{"accumulation", "is on, and torchtune cannot accumulate gradients with it"}
 	return k
 }
 
-// chunkedLoss returns the key for the loss that never casts all logits at once, which the loop counts.
+// chunkedLoss returns the key for the loss that never casts all logits at once, as simulated in the loop.
 func chunkedLoss() Key {
 	k := marked("loss._component_", takesLess, torchtuneConfigs, Term{"torchtune.modules.loss.CEWithChunkedOutputLoss", noLogits})
 	k.Unless = "torchtune"
 	return k
 }
 
-// wholeLoss returns the key for the loss that casts all logits at once, which the loop does not
-// count.
+// wholeLoss returns the key for the loss that casts all logits at once, which the loop does not simulate.
 func wholeLoss() Key {
 	k := marked("loss._component_", takesMore, torchtuneConfigs, Term{"torch.nn.CrossEntropyLoss", "casts all logits to float32 at once"})
 	k.Within = "torchtune"
 	return k
 }
 
-// torchtuneModels are the builders of models that snug knows: models/*/_model_builders.py of torchtune 0.6.1, and of
-// its last commit for qwen3 and smol. Its qwen2 has as many positions as the chat models.
+// torchtuneModels are the builders of known models: from models/*/_model_builders.py of torchtune 0.6.1, and of its
+// last commit for qwen3 and smol. Its qwen2 has as many positions as the chat models.
 var torchtuneModels = torchtuneBuilders(map[string]string{
 	"llama2.llama2_7b": "llama-2-7b", "llama2.llama2_13b": "llama-2-13b", "llama2.llama2_70b": "llama-2-70b",
 	"llama3.llama3_8b": "llama-3-8b", "llama3.llama3_70b": "llama-3-70b",

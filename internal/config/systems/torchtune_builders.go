@@ -20,7 +20,7 @@ func quantizedBuilders(builders []Term) []Term {
 	return out
 }
 
-// torchtuneBuilders returns each builder with its LoRA variants, as configs name them:
+// torchtuneBuilders returns each builder with its LoRA variants, as named in configs:
 // torchtune.models.llama3_2.lora_llama3_2_1b.
 func torchtuneBuilders(models map[string]string) []Term {
 	var out []Term

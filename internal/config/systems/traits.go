@@ -4,24 +4,25 @@ package systems
 
 import "snug/internal/pattern"
 
-// What is special about a system is a field of its table, so no other code needs to know which system it
-// is: a new system describes what it does, and the program follows.
+// Everything special about a system is a field of its table, so that no other code depends on which system it
+// is.
 
-// Lock is a setting that has to stay as it is, because of another.
+// Lock is a setting that must not change because of another.
 type Lock struct {
 	Setting string // the name of the setting
-	Why     string // the reason, as the continuation of a sentence that begins with its place
+	Why     string // the reason; it completes a sentence that begins with the position
 }
 
-// Finding says how a system's files are found and what belongs to them.
+// Finding describes how a system's files are found and what belongs to them.
 type Finding struct {
-	// Commands is for scripts that start programs: it says which system's flags the programs take.
+	// Commands is for scripts that start programs: it determines which system's flags the programs accept.
 	Commands *Commands
 	// AlsoTelling are settings that make a file worth reading, besides those of every system.
 	AlsoTelling []string
 	// Startable means that its files are programs with their own settings, which a script may start.
 	Startable bool
-	// OnlyAssigns means that its files are Python without a loop, which another program executes and then reads.
+	// OnlyAssigns means that its files are Python assignments without a training loop, which another program
+	// executes.
 	OnlyAssigns bool
 	// OwnProgram means that the user's own program reads the file, which may have further keys.
 	OwnProgram bool
@@ -29,69 +30,68 @@ type Finding struct {
 	Launcher bool
 	// Composes means that a file is composed with others by Hydra's rules.
 	Composes bool
-	// Rest is another system whose names are tried for settings that the keys of this one do not find.
+	// Rest is another system whose names are tried for settings that this system's keys do not find.
 	Rest *System
-	// HasStages means that files next to one may be stages of a curriculum, and MayBeStage that a file
-	// may be such a stage.
+	// HasStages means that files next to this one may be curriculum stages, and MayBeStage that a file may be
+	// such a stage.
 	HasStages, MayBeStage bool
-	// HoldsWhenBound means that the defaults also hold if snug.yaml binds the settings of a file.
+	// HoldsWhenBound means that the defaults also apply if snug.yaml binds the settings of a file.
 	HoldsWhenBound bool
 	// TrainsWith is the section without which a file of the system is not for training; "" for none.
 	TrainsWith string
 	// MakesSections means that a key may be inserted together with its section.
 	MakesSections bool
-	// NoAutocast means that precisions are types only: autocast belongs to the file that names this one.
+	// NoAutocast means that a precision is only a type; the file that names this one sets autocast.
 	NoAutocast bool
-	// Arguments are the keys that may be inserted as arguments of the call that a
-	// script makes.
+	// Arguments are the keys that may be inserted as arguments of a script's call.
 	Arguments func() []Key
 }
 
-// Commands says which system's flags a script's programs take.
+// Commands determines which system's flags a script's programs accept.
 type Commands struct {
-	// Starts are command lines of a trainer itself, and Parses are the user's own programs that pass
-	// its arguments to a parser.
+	// Starts are a trainer's own commands, and Parses are the user's programs that pass its arguments to a
+	// parser.
 	Starts, Parses []Started
-	// Flag is a flag that only Trainer has. A script that passes it most likely starts the trainer, unless
-	// it starts a program in OwnDefaults.
+	// Flag is a flag that only Trainer has. A script that passes it probably starts the trainer, unless it
+	// starts a program in OwnDefaults.
 	Flag        string
 	Trainer     *System          // the trainer that has the flag
-	OwnDefaults *pattern.Pattern // programs with the same flags and other defaults
-	// Refuses are command lines whose training is not simulated, whatever their flags are.
+	OwnDefaults *pattern.Pattern // programs with the same flags but other defaults
+	// Refuses are commands whose training is not simulated, regardless of flags.
 	Refuses []RefusedCommand
-	// PEFT matches command lines whose LoRA is PEFT's.
+	// PEFT matches commands that use PEFT's LoRA.
 	PEFT *pattern.Pattern
 }
 
-// RefusedCommand is a command line that is not simulated. Its pattern has the command as its first group.
+// RefusedCommand is a command that is not simulated. The first group of its pattern is the command.
 type RefusedCommand struct {
 	Text *pattern.Pattern
-	Does string // as the continuation of a sentence that begins with the command
+	Does string // completes a sentence that begins with the command
 }
 
-// Started is a trainer and the text that shows it.
+// Started is a trainer and the text that identifies it.
 type Started struct {
 	Text    *pattern.Pattern // of the command or the program
-	Trainer *System          // the trainer whose flags it takes
+	Trainer *System          // the trainer whose flags it accepts
 }
 
 // Behaviour is what a trainer does differently from others.
 type Behaviour struct {
-	// UnknownDefaults means that nothing is known about the trainer but that it is the user's own.
+	// UnknownDefaults means that the trainer is the user's own and its defaults are unknown.
 	UnknownDefaults bool
 	// UsesTRL means that the trainer's behaviour depends on the installed TRL.
 	UsesTRL bool
-	// RefusesTwoSwitches means that it does not start if its own checkpointing and that of the sharding
-	// are both on.
+	// RefusesTwoSwitches means that the trainer does not start if both its own checkpointing and the
+	// sharding's are on.
 	RefusesTwoSwitches bool
-	// RoundsAccumulation means that the number of forward passes per step is rounded to the nearest for
-	// the total batch, not down.
+	// RoundsAccumulation means that the number of forward passes per step, computed from the total batch, is
+	// rounded to the nearest instead of down.
 	RoundsAccumulation bool
-	// CeilsAccumulation means that it is rounded up.
+	// CeilsAccumulation means that this number is rounded up.
 	CeilsAccumulation bool
 	// JoinsTarget means that a sample is one sequence of a source and a target.
 	JoinsTarget bool
-	// LoRAKernels are the kernels that replace PEFT's layers unless a key says otherwise; "" for none.
+	// LoRAKernels are the kernels that replace PEFT's layers by default; "" for none.
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.
 	NamesTargets bool
@@ -99,75 +99,74 @@ type Behaviour struct {
 	LigerByKernel bool
 }
 
-// Loading says how weights are loaded, and in which types.
+// Loading describes how weights are loaded, and in which types.
 type Loading struct {
-	// Loop is the loop around the model, by its name in a setup, if the trainer has its own.
+	// Loop is the trainer's own training loop, by its name in a setup; "" for none.
 	Loop string
-	// LoopOverGPUs means that the loop is simulated over several GPUs too.
+	// LoopOverGPUs means that the loop is also simulated on several GPUs.
 	LoopOverGPUs bool
 	// Reentrant says when checkpointing is reentrant if no key decides; nil leaves it to transformers.
 	Reentrant *Reentrance
-	// Checkpoints is the folder that models are downloaded to under their names on the hub.
+	// Checkpoints is the folder that models are downloaded to, named as on the hub.
 	Checkpoints string
-	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it takes any.
+	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it accepts any.
 	LoopLoss string
 	// AnswerLoops are the trainer's loops that compare answers, by the words for their objectives.
 	AnswerLoops map[string]string
-	// OwnModel is the model that is built from the system's own keys, nil if a
-	// file names one.
+	// OwnModel is the model that is built from the system's own keys; nil if files name a model.
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.
 	Families *Families
-	// FusesNothing means that the trainer builds models from separate layers, some of which transformers fuses.
+	// FusesNothing means that the trainer keeps layers separate that transformers fuses.
 	FusesNothing bool
-	// TakesModel means that the trainer is given a model that the script loaded.
+	// TakesModel means that the trainer gets a model that the script loaded.
 	TakesModel bool
 	// LoadedByScript means that the script loads the model, not the trainer.
 	LoadedByScript bool
-	// LoadsTyped means that the type of the weights is independent of the precision; TypeIsPrecision
-	// means that its files have one key for both.
+	// LoadsTyped means that the type of the weights is independent of the precision; TypeIsPrecision means
+	// that files have one key for both.
 	LoadsTyped, TypeIsPrecision bool
-	// AutocastsAsLoaded means that autocast, unless a key says otherwise, has the type of the weights, and float16's for
-	// float32 weights. Weights whose files do not say their type are loaded in bfloat16.
+	// AutocastsAsLoaded means that autocast uses the type of the weights by default, and float16 for float32 weights.
+	// Weights without a saved type are loaded in bfloat16.
 	AutocastsAsLoaded bool
-	// AutocastsUnsharded means that a run without FSDP has autocast in the type that FSDP would gather in.
+	// AutocastsUnsharded means that a run without FSDP uses autocast to the type that FSDP would gather in.
 	AutocastsUnsharded bool
-	// SavedSince5 means that weights are loaded in their saved type from transformers 5 on, and in
-	// float32 before.
+	// SavedSince5 means that weights are loaded in their saved type since transformers 5, and in float32
+	// before.
 	SavedSince5 bool
 	// CastsTrained means that weights trained without adapters are cast to float32.
 	CastsTrained bool
 	// CastsWithoutFlash means that embeddings, the head and norms are cast to float32 unless flash
 	// attention is used.
 	CastsWithoutFlash bool
-	// Computes is the rule for the type of products with quantized weights if no key gives it.
+	// Computes is the rule for the compute type of quantized weights if no key sets it.
 	Computes ComputeRule
-	// PreparesQuantized means that what is not quantized is cast to float32, CastsBack that it is cast back, and
-	// UncastIfSharded that neither is done under FSDP and ZeRO-3.
+	// PreparesQuantized means that weights that are not quantized are cast to float32, CastsBack that they are
+	// cast back, and UncastIfSharded that neither happens under FSDP and ZeRO-3.
 	PreparesQuantized, CastsBack, UncastIfSharded bool
-	// QuantizedAdapters is the type that adapters of quantized weights are cast to.
+	// QuantizedAdapters is the type that adapters on quantized weights are cast to.
 	QuantizedAdapters string
 	// QuantizesItself describes the trainer's own code for quantizing; "" if it uses bitsandbytes.
 	QuantizesItself string
 }
 
-// Reentrance is a trainer's default of reentrant checkpointing, and its exceptions.
+// Reentrance says when a trainer checkpoints reentrantly by default.
 type Reentrance struct {
-	Answers bool   // also for objectives that compare answers
-	Except  string // the kind of data parallelism with which it is not the default
+	Answers bool   // also for objectives that compare answers, such as DPO
+	Except  string // the kind of data parallelism for which the default is non-reentrant
 }
 
 // OwnModel is a model that a trainer builds itself.
 type OwnModel struct {
-	Type string // as config.json has it
-	// Tokens is the vocabulary of a model that is trained from scratch.
+	Type string // as in config.json
+	// Tokens is the vocabulary size of a model trained from scratch.
 	Tokens int
-	// DataTokens is the vocabulary of datasets that are known by name.
+	// DataTokens are the vocabulary sizes of known datasets, by name.
 	DataTokens map[string]int
-	// Loads holds the shapes of the weights that training may begin with instead, by name.
+	// Loads contains the shapes of weights that training may start from instead, by name.
 	Loads           map[string]Shape
-	LoadedTokens    int // the vocabulary of those
-	LoadedPositions int // and the tokens that they take
+	LoadedTokens    int // their vocabulary size
+	LoadedPositions int // their number of positions
 }
 
 // Shape is the size of a transformer.
@@ -177,10 +176,10 @@ type Shape struct {
 	Channels int // the width of hidden states
 }
 
-// ComputeRule says where the type of products with quantized weights comes from.
+// ComputeRule is where the compute type of quantized weights comes from.
 type ComputeRule string
 
-// The rules; "" is bitsandbytes' own type.
+// The rules; "" is bitsandbytes' default.
 const (
 	ComputesAsHeld       ComputeRule = "the type of the weights"
 	ComputesAsArithmetic ComputeRule = "the precision"
@@ -190,23 +189,24 @@ const (
 // Families describes models that are named by a family, under a path, and a size.
 type Families struct {
 	Path  string // of the family
-	Names []Term // how the names of the family's models begin
-	Sizes []Term // names that are another's, if family and size are put together
+	Names []Term // the prefixes of the family's model names
+	Sizes []Term // exceptions: family and size that form another model's name
 }
 
-// Sharding says how a run over several GPUs is spread.
+// Sharding describes how a run is distributed over several GPUs.
 type Sharding struct {
-	// Shards means that it uses FSDP without a key, if ShardingRecipes is "" or the name of the started
-	// program ends in it.
+	// Shards means that the trainer uses FSDP without a key, if ShardingRecipes is "" or the started
+	// program's name ends in it.
 	Shards          bool
 	ShardingRecipes string // such as _distributed
-	// ShardsAs is the kind of sharding, fsdp2 if "", and AdaptersAs that of runs with adapters if it differs.
+	// ShardsAs is the kind of sharding, "" for fsdp2, and AdaptersAs is the kind for runs with adapters if it
+	// differs.
 	ShardsAs, AdaptersAs string
-	// CheckpointsSharded means that runs over several GPUs checkpoint, and others do not.
+	// CheckpointsSharded means that only runs on several GPUs use checkpointing.
 	CheckpointsSharded bool
 	// SplitsVisible means that a process that sees several GPUs splits the layers over them.
 	SplitsVisible bool
-	// AlwaysDeepSpeed means that DeepSpeed holds the weights even if nothing is sharded.
+	// AlwaysDeepSpeed means that DeepSpeed manages the weights even if nothing is sharded.
 	AlwaysDeepSpeed bool
 	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool

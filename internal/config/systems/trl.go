@@ -38,7 +38,7 @@ var trl = System{
 
 func trlKeys() []Key {
 	keys := []Key{
-		// The type of the weights, if it is set, decides before autocast does.
+		// The type of the weights, if set, takes precedence over autocast.
 		{Setting: "precision", Path: "dtype", Kind: Word, Words: trlWeights, Source: trlModel},
 		{Setting: "precision", Path: "torch_dtype", Kind: Word, Words: trlWeights, Source: trlModel + " (until 0.24)"},
 	}
@@ -79,10 +79,10 @@ func trlKeys() []Key {
 	)
 }
 
-// trlWeights is the type the weights are loaded in; with "auto" and float32, the keys bf16 and fp16
-// decide.
+// trlWeights are the types that weights are loaded in; with "auto" and float32, bf16 and fp16 set the
+// precision.
 var trlWeights = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", ""}, {"auto", ""}}
 
-// trlLosses are the values of SFTConfig's loss_type. From 1.15 on they differ only in what is computed
-// from the probabilities: no loss has all logits at once.
+// trlLosses are the values of SFTConfig's loss_type. Since 1.15 they differ only in what is computed from the
+// probabilities: no loss has all logits in memory at once.
 var trlLosses = append([]Term{{"nll", setup.TRLLoss}, {"dft", setup.TRLLoss}, {"chunked_nll", setup.TRLLoss}}, answerLosses("")...)

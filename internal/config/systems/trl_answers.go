@@ -18,12 +18,12 @@ var trlAnswers = map[string]string{
 var (
 	dpoLosses = []string{"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "discopop", "sigmoid_norm"}
 	ktoLosses = []string{"kto", "apo_zero_unpaired"}
-	// DPO's first losses are CPO's too.
+	// CPO shares DPO's first losses.
 	cpoLosses  = []string{"simpo", "sigmoid", "hinge", "ipo"}
 	grpoLosses = []string{"grpo", "bnpo", "dr_grpo", "dapo", "cispo"}
 )
 
-// answerLosses returns these values as terms that mean the same.
+// answerLosses returns these values as terms with one meaning.
 func answerLosses(means string) (out []Term) {
 	for _, name := range slices.Concat(dpoLosses, ktoLosses, cpoLosses[:1], grpoLosses) {
 		out = append(out, Term{name, means})
@@ -31,15 +31,15 @@ func answerLosses(means string) (out []Term) {
 	return out
 }
 
-// answerKeys are the keys of TRL's trainers that compare answers, with the objective that a key belongs to; "" if
-// several have it.
+// answerKeys maps the keys of TRL's trainers that compare answers to their objectives; "" if several have the
+// key.
 var answerKeys = map[string]string{
 	"beta": "", "max_prompt_length": "", "max_completion_length": "", "precompute_ref_log_probs": "",
 	"desirable_weight": "kto", "undesirable_weight": "kto", "num_generations": "grpo", "reward_funcs": "grpo", "center_rewards_coefficient": "reward",
 }
 
-// AnswersOf returns the objective that a key of TRL's file, or its value, belongs to; known is false if its trainer is
-// not simulated.
+// AnswersOf returns the objective that a TRL key or its value belongs to; known is false if its trainer is not
+// simulated.
 func AnswersOf(key, value, named string) (objective string, known bool) {
 	if key != "loss_type" {
 		objective, known = answerKeys[key]

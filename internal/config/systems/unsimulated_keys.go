@@ -2,7 +2,7 @@
 
 package systems
 
-// Deviation says whether the run takes less or more than figures that omit something.
+// Deviation is whether a run takes less or more memory than the figures, because something is not counted.
 type Deviation string
 
 // The deviations.
@@ -28,12 +28,12 @@ func refusedWith(path, does, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Present, Means: "belongs to a run that " + does, Source: source}
 }
 
-// splits returns the Key of a setting for the number of GPUs that a model's layers are split over.
+// splits returns the key for the number of GPUs that a model's layers are split over.
 func splits(path, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Above1, Means: splitsLayers, Source: source}
 }
 
-// shares returns the Key of a setting for the number of GPUs that each sample's tokens are split over.
+// shares returns the key for the number of GPUs that each sample's tokens are split over.
 func shares(path, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Above1, Means: splitsTokens, Then: takesLess, Source: source}
 }

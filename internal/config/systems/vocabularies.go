@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Vocabularies that several systems share. Other names of optimizers are in optimizers.go, types in
+// Vocabularies that several systems share. Other optimizer names are in optimizers.go, types in
 // weight_types.go.
 
 // hfOptimizers are transformers' OptimizerNames (training_args.py, 5.22).
 var hfOptimizers = []Term{
 	{"adamw_torch", "adamw"},
 	{"adamw_torch_fused", "adamw-fused"},
-	{"paged_adamw_32bit", "adamw-fused"}, // two states per weight, and one kernel that needs no copies
+	{"paged_adamw_32bit", "adamw-fused"}, // two states per weight, and one kernel without temporary copies
 	{"adamw_hf", "adamw-loop"},           // until 4.50
 	{"sgd", "sgd"},
 	{"adafactor", "adafactor"}, {"adagrad", "adagrad"}, {"rmsprop", "rmsprop"},
@@ -38,8 +38,8 @@ var hfAttention = []Term{
 	{"kernels-community/vllm-flash-attn3", "flash"},
 }
 
-// lightningPrecision is Lightning's --trainer.precision (fabric's
-// _PRECISION_INPUT, 2.6), the short old names last.
+// lightningPrecision are the values of Lightning's --trainer.precision (fabric's _PRECISION_INPUT, 2.6), old
+// short names last.
 var lightningPrecision = []Term{
 	{"32-true", "fp32"},
 	{"bf16-mixed", "amp-bf16"},
@@ -51,7 +51,7 @@ var lightningPrecision = []Term{
 	{"16", "amp-fp16"},
 }
 
-// mixedPrecision is accelerate's and kohya's mixed_precision.
+// mixedPrecision are the values of mixed_precision in accelerate and kohya.
 var mixedPrecision = []Term{
 	{"no", "fp32"},
 	{"false", "fp32"}, // YAML 1.1 reads a bare no as false
@@ -66,15 +66,15 @@ var weightTypes = []Term{
 	{"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"},
 }
 
-// lightningOnly are the names of lightningPrecision that no other program uses: a file that has one passes
-// it to Lightning, which knows the others.
+// lightningOnly are the names in lightningPrecision that no other program uses. A file with one passes it to
+// Lightning, which accepts the others too.
 var lightningOnly = lightningPrecision[:5]
 
-// torchNames are PyTorch's own names of types.
+// torchNames are PyTorch's own names for types.
 var torchNames = slices.DeleteFunc(slices.Clone(weightTypes), func(t Term) bool { return !strings.Contains(t.File, "float") })
 
-// plainPrecision is what people write under "precision" in their own files: Lightning's names, and short
-// ones that mean autocast. They are only read: only the program knows which of them it takes.
+// plainPrecision are the values of "precision" in users' own files: Lightning's names, and short ones that
+// mean autocast. They are only read, because it is unknown which of them a program accepts.
 var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(lightningPrecision)],
 	Term{"fp32", "fp32"}, Term{"float32", "fp32"}, Term{"full", "fp32"}, Term{"no", "fp32"}, Term{"none", "fp32"}, Term{"false", "fp32"},
 	Term{"fp16", "amp-fp16"}, Term{"float16", "amp-fp16"}, Term{"bfloat16", "amp-bf16"},
@@ -85,7 +85,7 @@ var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(ligh
 // zeroStages are the values of DeepSpeed's zero_optimization.stage.
 var zeroStages = []Term{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
 
-// Meaning returns the meaning of a word of a file; ok is false if it is not known.
+// Meaning returns the meaning of a word in a file; ok is false if it is unknown.
 func Meaning(words []Term, file string) (means string, ok bool) {
 	for _, w := range words {
 		if w.File == file {
@@ -95,7 +95,7 @@ func Meaning(words []Term, file string) (means string, ok bool) {
 	return "", false
 }
 
-// Understand returns the meaning of a word under a key, ignoring case; ok is false if it is not known.
+// Understand returns the meaning of a key's word, ignoring case; ok is false if it is unknown.
 func (k *Key) Understand(text string) (means string, ok bool) {
 	for _, words := range [][]Term{k.Words, k.Reads} {
 		for _, t := range []string{text, strings.ToLower(text)} {
@@ -107,15 +107,15 @@ func (k *Key) Understand(text string) (means string, ok bool) {
 	return "", false
 }
 
-// Spelling returns the word with which a file writes a meaning. The current word stays if it has the same
-// meaning; otherwise the new one has its style, if possible; ok is false if no word has the meaning.
+// Spelling returns the word for a meaning in a file. It keeps the current word if that has the meaning, and
+// otherwise prefers a word in the same style; ok is false if no word has the meaning.
 func Spelling(words []Term, means, current string) (file string, ok bool) {
 	if m, known := Meaning(words, current); known && m == means {
 		return current, true
 	}
 	for _, w := range words {
 		if m, _ := Meaning(words, w.File); w.Means != means || m != means {
-			continue // an earlier line has the word for something else
+			continue // an earlier term uses the word for something else
 		}
 		if !ok || style(file) != style(current) && style(w.File) == style(current) {
 			file, ok = w.File, true
@@ -124,8 +124,7 @@ func Spelling(words []Term, means, current string) (file string, ok bool) {
 	return file, ok
 }
 
-// style classifies the ways in which one thing is written: bf16-mixed, amp_bf16, torch.bfloat16,
-// bfloat16, bf16, 16.
+// style classifies how a type is spelled: bf16-mixed, amp_bf16, torch.bfloat16, bfloat16, bf16, 16.
 func style(w string) string {
 	switch {
 	case strings.HasSuffix(w, "-mixed"), strings.HasSuffix(w, "-true"):
@@ -144,7 +143,7 @@ func style(w string) string {
 	return "short"
 }
 
-// ZeroStage returns the kind of data parallelism of a DeepSpeed stage, "" for none.
+// ZeroStage returns the kind of data parallelism of a DeepSpeed stage, or "" for none.
 func ZeroStage(stage string) string {
 	kind, _ := Meaning(zeroStages, stage)
 	return kind

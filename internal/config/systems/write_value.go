@@ -16,8 +16,7 @@ type noChange struct{}
 // Unchanged means that a key already has the right value.
 var Unchanged any = noChange{}
 
-// Write returns a setting's value as the key's file writes it: a bool, int, float64 or string, or
-// Unchanged.
+// Write returns a setting's value as written under the key: a bool, int, float64 or string, or Unchanged.
 func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 	switch k.Kind {
 	case Whole:
@@ -51,16 +50,16 @@ func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 	case Name:
 		return v, nil
 	case Above0:
-		return nil, fmt.Errorf("%s is a number (%s), which snug does not choose; write it yourself", k.Path, now.Text)
+		return nil, fmt.Errorf("%s is a number (%s) that snug does not choose; set it yourself", k.Path, now.Text)
 	}
-	return nil, fmt.Errorf("%s (%s) is not changed by snug; write it yourself", k.Path, k.Kind)
+	return nil, fmt.Errorf("snug does not change %s (%s); set it yourself", k.Path, k.Kind)
 }
 
 // Cannot returns the error for a value that the key cannot express.
 func (k *Key) Cannot(v any) error {
 	name := strings.TrimPrefix(k.Path, "**.")
 	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom || k.Source == "") {
-		return fmt.Errorf("only your program knows the values of %s; for %s %v, set it yourself", name, k.Setting, v)
+		return fmt.Errorf("the values that your program accepts for %s are unknown; for %s %v, set it yourself", name, k.Setting, v)
 	}
 	return fmt.Errorf("%s cannot be set to %s %v", name, k.Setting, v)
 }
@@ -80,8 +79,8 @@ func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {
 	return on, nil
 }
 
-// writeWord picks the word for the file. A key that cannot express the value is set to a neutral word, if
-// it has one: another key will express it.
+// writeWord selects the word for the file. A key that cannot express the value is set to a neutral word, if
+// it has one, because another key will express it.
 func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	current, _ := AsText(now)
 	means := fmt.Sprint(v)
@@ -104,8 +103,7 @@ func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	return typed(file), nil
 }
 
-// typed returns a word as the file's format would read it: true is a bool there and
-// 2 a number.
+// typed returns a word as the file's format would read it: true as a bool and 2 as a number.
 func typed(file string) any {
 	if b, err := strconv.ParseBool(file); err == nil && (file == "true" || file == "false") {
 		return b
@@ -116,7 +114,7 @@ func typed(file string) any {
 	return file
 }
 
-// Spell returns a value as the key writes it, if the key alone can express it.
+// Spell returns a value as written under the key, if this key alone can express it.
 func (k *Key) Spell(value any) (file any, ok bool) {
 	switch k.Kind {
 	case Word:

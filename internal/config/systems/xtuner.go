@@ -14,8 +14,8 @@ const (
 	mmengineWrap = "mmengine 0.10, optim/optimizer/amp_optimizer_wrapper.py"
 )
 
-// xtuner is XTuner's configs: Python files of assignments, which MMEngine builds the run from. Adapters are PEFT's, on every
-// linear layer unless the file names some.
+// xtuner is for XTuner's configs: Python files of assignments, from which MMEngine builds the run. Adapters are PEFT's,
+// on every linear layer unless the file names some.
 var xtuner = System{
 	Name: "xtuner", Title: "XTuner", Formats: []doc.Format{doc.Python},
 	Signs: []string{"model.llm train_dataloader optim_wrapper"},
@@ -47,7 +47,7 @@ func xtunerKeys() []Key {
 		{Setting: "refused", Path: "model.reward_type", Kind: Present, Means: scoresAnswers, Source: "xtuner 0.2, model/reward.py"},
 		{Setting: "refused", Path: "model.visual_encoder", Kind: Present, Means: "also runs a model for images", Source: "xtuner 0.2, model/llava.py"},
 		shares("sequence_parallel_size", "xtuner 0.2, parallel/sequence"),
-		less("model.use_varlen_attn", "attends within each text of a packed sample only", xtunerModel),
+		less("model.use_varlen_attn", "attends only within each text of a packed sample", xtunerModel),
 		{Setting: "noted", Kind: Word, Words: []Term{{"default", "uses flash attention if flash_attn is installed, and then loads the weights in bfloat16"}}, Default: "default", Then: takesEither, Source: xtunerModel + ": _prepare_for_flash_attn"},
 	}
 	lora := slices.DeleteFunc(LoRAArguments(), func(k Key) bool { return k.Setting == "lora.targets" })

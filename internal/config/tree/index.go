@@ -8,25 +8,25 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Index has every value of a tree, and finds values by name. Systems for files of any design look up some
-// two hundred names.
+// Index contains every value of a tree, and finds values by name. Systems for files without a fixed structure
+// look up about two hundred names.
 type Index struct {
 	Values []Value // in the order of the layers
-	// first holds, for each name, one more than the number of the first value whose path ends in it. Each
-	// value knows the next.
+	// first contains, for each name, one more than the index of the first value whose path ends in it. Each
+	// value has the index of the next one.
 	first map[string]int
 }
 
 // Value is one value of a tree.
 type Value struct {
 	Path  doc.Path  // in the tree
-	Value doc.Value // as its file has it
-	Parts []string  // the path as names are compared
+	Value doc.Value // as in its file
+	Parts []string  // the path, normalized for comparison
 	next  int
 }
 
-// newIndex returns the index of all values, including maps and lists, in the order of the files. Values
-// that a later layer replaces are left out.
+// newIndex returns the index of all values, including maps and lists, in file order. Values that a later
+// layer replaces are omitted.
 func newIndex(t Tree) *Index {
 	x := &Index{first: map[string]int{}}
 	for i, l := range t.Layers {
@@ -51,7 +51,7 @@ func newIndex(t Tree) *Index {
 	return x
 }
 
-// Named returns the values of a name, each with its number.
+// Named returns the values with a name, each with its index.
 func (x *Index) Named(name string) iter.Seq2[int, *Value] {
 	return func(yield func(int, *Value) bool) {
 		for i := x.first[name]; i > 0; i = x.Values[i-1].next {
@@ -70,7 +70,7 @@ func (t Tree) Walk(f func(doc.Path, doc.Value)) {
 	}
 }
 
-// named returns every path that ends in a key, as it is written.
+// named returns every path that ends in a key, as written.
 func (t Tree) named(key string) []doc.Path {
 	var out []doc.Path
 	parts := NameParts(doc.Path{key})

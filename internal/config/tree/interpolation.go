@@ -10,7 +10,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// interpolation matches OmegaConf's ${name}, alone in its value.
+// interpolation matches OmegaConf's ${name} if it is the whole value.
 var interpolation = pattern.New(`^\$\{([^${}:]+)\}$`)
 
 // interpolated returns the name in a ${name}; simple is false for a resolver (${oc.env:X}) or if there is
@@ -23,8 +23,8 @@ func interpolated(text string) (name string, simple bool) {
 	return strings.TrimSpace(m[1]), true
 }
 
-// resolveName returns the path that an interpolation at p means: from the root, or with leading dots
-// relative to p: one dot for its own map and one more for each map further up.
+// resolveName returns the path that an interpolation at p refers to. It is relative to the root or, with
+// leading dots, to p: one dot for its own map and one more for each map further up.
 func resolveName(p doc.Path, name string) (doc.Path, error) {
 	rest := strings.TrimLeft(name, ".")
 	up := len(name) - len(rest)

@@ -9,11 +9,11 @@ import (
 	"snug/internal/config/doc"
 )
 
-// layerIndex finds the layer of a tree that decides a path, so that a tree of many layers is not searched
+// layerIndex finds the layer of a tree that sets a path, so that a tree with many layers is not searched
 // layer by layer.
 type layerIndex struct {
 	last map[string]int // by path: the last layer that sets it
-	// refer holds layers with aliases and merge keys, which have paths that are not written out. They are
+	// refer contains the layers with aliases and merge keys, whose paths are not all written out. They are
 	// searched one by one, at most maxReferring of them.
 	refer []int
 }
@@ -43,7 +43,7 @@ func newLayerIndex(layers []Layer) *layerIndex {
 
 func pathKey(p doc.Path) string { return strings.Join(p, "\x00") }
 
-// above returns the layers after the i-th that may hold a path, last first.
+// above returns the layers after the i-th that may contain a path, last first.
 func (x *layerIndex) above(i int, p doc.Path) []int {
 	var out []int
 	last, ok := x.last[pathKey(p)]
@@ -61,7 +61,7 @@ func (x *layerIndex) above(i int, p doc.Path) []int {
 	return out
 }
 
-// layersWith returns the layers of a tree after the i-th that may hold a path, last first.
+// layersWith returns the layers of a tree after the i-th that may contain a path, last first.
 func (t Tree) layersWith(i int, p doc.Path) []int {
 	if t.lastWriters != nil && len(t.Layers) > 1 {
 		return t.lastWriters().above(i, p)

@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Expand returns the paths of a tree that match a pattern of a table.
+// Expand returns the paths in a tree that match a table's pattern.
 func (t Tree) Expand(pattern string) []doc.Path {
 	if name, ok := strings.CutPrefix(pattern, "**."); ok {
 		return t.named(name)
@@ -64,8 +64,7 @@ func NameParts(p doc.Path) []string {
 	return parts
 }
 
-// Users returns the other places of a tree that take their value from a leaf
-// through an interpolation.
+// Users returns the other places in a tree that take their value from a leaf through an interpolation.
 func (t Tree) Users(leaf Place) []string {
 	var out []string
 	t.Walk(func(p doc.Path, v doc.Value) {

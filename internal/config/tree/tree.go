@@ -2,9 +2,9 @@
 
 // Package tree combines several documents into one configuration.
 //
-// A run's configuration is often more than one file: Hydra composes it from a folder, and a value may
-// refer to another (${data.batch_size}). A tree is read like one document. For each value it also knows
-// the file that the value really comes from, which is the one to change.
+// A run's configuration is often more than one file: Hydra composes it from a folder, and a value may refer
+// to another (${data.batch_size}). A tree is read like one document. For each value it also records the file
+// that the value comes from, which is the one to change.
 package tree
 
 import (
@@ -17,44 +17,44 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Layer is one document of a tree and the key that it is put under.
+// Layer is one document of a tree and the key that it is mounted at.
 type Layer struct {
 	File  string        // its name
 	Doc   *doc.Document // its contents
 	Mount doc.Path      // the key, nil for the root
 }
 
-// Tree holds the layers of a configuration; later layers win. How ${...} is followed: interpolation.go.
+// Tree contains the layers of a configuration; later layers take precedence. See interpolation.go for ${...}.
 type Tree struct {
 	Layers      []Layer            // the first is the main document
-	Renamed     map[string]string  // what the user's program calls its flags, and the usual names of those settings
+	Renamed     map[string]string  // the program's own flag names, and the usual names of those settings
 	Index       func() *Index      // every value
-	lastWriters func() *layerIndex // the layer that decides each path
+	lastWriters func() *layerIndex // the layer that sets each path
 }
 
-// New returns the tree of some layers, whose values are visited at most once.
+// New returns a tree of layers. Its indexes are built at most once.
 func New(layers ...Layer) Tree {
 	t := Tree{Layers: layers, lastWriters: sync.OnceValue(func() *layerIndex { return newLayerIndex(layers) })}
 	t.Index = sync.OnceValue(func() *Index { return newIndex(t) })
 	return t
 }
 
-// Place is a value of a tree and its position.
+// Place is a value in a tree and its position.
 type Place struct {
 	At    doc.Path  // in the tree
-	File  string    // the file that has it
+	File  string    // the file that contains it
 	Path  doc.Path  // the path to edit, in the file
-	Value doc.Value // interpolations followed
-	// Through lists the interpolations that led here, in order.
+	Value doc.Value // with interpolations followed
+	// Through lists the interpolations that were followed, in order.
 	Through []string
-	// Computed is an expression that only the system itself can work out.
+	// Computed is an expression that only the system itself can evaluate.
 	Computed string
 }
 
 // ErrAbsent means that a tree has no such key.
-var ErrAbsent = errors.New("not there")
+var ErrAbsent = errors.New("missing")
 
-// Find returns the value at a path, interpolations followed.
+// Find returns the value at a path, following interpolations.
 func (t Tree) Find(p doc.Path) (Place, error) { return t.follow(p, nil) }
 
 const maxHops = 16
@@ -112,8 +112,7 @@ func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 	return Place{}, fmt.Errorf("%s: %w", p, ErrAbsent)
 }
 
-// Nearest returns the layer that a new key goes into: the one with the longest part of its path, and of
-// several the last.
+// Nearest returns the layer for a new key: the last of those with the longest part of its path.
 func (t Tree) Nearest(p doc.Path) Layer {
 	best := t.Layers[0]
 	for _, l := range t.Layers[1:] {
@@ -124,8 +123,8 @@ func (t Tree) Nearest(p doc.Path) Layer {
 	return best
 }
 
-// Has reports whether there is anything at a path. A key that is written twice counts; reading it returns
-// the error.
+// Has reports whether there is anything at a path, including a key that occurs twice, for which Find returns
+// an error.
 func (t Tree) Has(p doc.Path) bool { return t.hasAbove(-1, p) }
 
 // hasAbove is Has for the layers after the i-th.

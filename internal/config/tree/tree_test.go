@@ -30,14 +30,14 @@ func layered(t *testing.T, texts ...string) Tree {
 	return New(layers...)
 }
 
-// TestFind checks the file and the path that really hold a value.
+// TestFind checks the file and the path that a value comes from.
 func TestFind(t *testing.T) {
 	tree := layered(t,
 		"data.yaml", "data", "batch_size: 4\nworkers: ${.batch_size}\n",
 		"main.yaml", "", "data: {batch_size: 8}\nsize: ${data.batch_size}\nenv: ${oc.env:B}\nlost: ${nowhere}\na: ${b}\nb: ${a}\n")
 	for path, want := range map[string]string{
 		"data.batch_size": "main.yaml data.batch_size 8",
-		"data.workers":    "main.yaml data.batch_size 8", // through its own map, of which a later layer has the value
+		"data.workers":    "main.yaml data.batch_size 8", // relative to its own map; a later layer has the value
 		"size":            "main.yaml data.batch_size 8",
 		"env":             "computed",
 		"data.absent":     "absent",
@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUsers checks which other places take a value.
+// TestUsers checks which other places use a value.
 func TestUsers(t *testing.T) {
 	tree := layered(t, "main.yaml", "", "n: 4\na: ${n}\nb:\n  c: ${a}\nd: 4\n")
 	at, err := tree.Find(doc.Path{"n"})
@@ -74,7 +74,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestExpand checks which paths match a pattern of a table.
+// TestExpand checks which paths match a table's pattern.
 func TestExpand(t *testing.T) {
 	tree := layered(t, "main.yaml", "", "sets: [{n: 1}, {n: 2}]\ndeep: {er: {n: 3}}\n")
 	for pattern, want := range map[string]string{
