@@ -130,9 +130,10 @@ func (t *Tensor) CopyInPlace() {
 func (t *Tensor) Retype(dt DType) { t.dtype = dt }
 
 // Pack fills a tensor on the meta device with its numbers quantized, per of them to a
-// byte.
-func (t *Tensor) Pack(per int) {
-	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), UInt8
+// byte, in elements of type as.
+func (t *Tensor) Pack(per int, as DType) {
+	per *= int(as.Bytes())
+	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), as
 	t.stride = t.size.contiguous()
 	t.mem = t.w.alloc(t.Bytes())
 	if t.w.Describes {
