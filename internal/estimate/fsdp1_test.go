@@ -56,34 +56,3 @@ func TestFSDP1Peaks(t *testing.T) {
 		t.Errorf("only %d runs compared", rows)
 	}
 }
-
-// TestPublishedKinds compares both kinds of checkpointing with published peaks of LoRA under FSDP1. llama-recipes
-// wraps its blocks with NO_REENTRANT (its pull request 41 gives 15.22 GiB active). fms-acceleration's benchmarks use
-// the Trainer of transformers 4.48, whose default is reentrant: each block's input and its gradient are kept to the
-// end of the backward.
-func TestPublishedKinds(t *testing.T) {
-	sharded := func(world float64) map[string]any {
-		return map[string]any{"kind": "fsdp1", "world": world, "load": "sharded"}
-	}
-	for _, c := range []struct {
-		name, model, card string
-		fields            map[string]any
-		gib, within       float64
-	}{
-		{"llama-recipes", "llama-2-7b", "A100-40GB", map[string]any{
-			"batch": 4.0, "seq": 2048.0, "precision": "bf16", "checkpointing": true, "use_reentrant": false, "attention": "eager", "dist": sharded(4),
-			"lora":     map[string]any{"rank": 8.0, "targets": []any{"q_proj", "v_proj"}, "peft": true, "dropout": 0.05},
-			"versions": map[string]any{"torch": "2.1", "transformers": "4.31"},
-		}, 15.22, 0.05},
-		{"fms-acceleration", "mistral-7b", "A100-80GB", map[string]any{
-			"batch": 2.0, "seq": 4096.0, "precision": "bf16", "checkpointing": true, "attention": "flash", "attention_mask": false, "clip": true, "dist": sharded(2),
-			"lora":     map[string]any{"rank": 16.0, "targets": []any{"q_proj", "k_proj", "v_proj", "o_proj"}, "peft": true, "dropout": 0.1},
-			"versions": map[string]any{"torch": "2.4", "transformers": "4.48"},
-		}, 14.1048, 0.001},
-	} {
-		a := estimated(t, named(t, fields(c.model, c.fields)), cardNamed(t, c.card))
-		if off := float64(a.PeakAllocated)/(c.gib*(1<<30)) - 1; math.Abs(off) > c.within {
-			t.Errorf("%s: %d bytes allocated at the peak, published %.2f GiB (%+.1f %%)", c.name, a.PeakAllocated, c.gib, 100*off)
-		}
-	}
-}

@@ -87,17 +87,28 @@ func (s *Setup) completeQuantization() error {
 		return Wrong("{quantization.bits}, with {lora.dora}: DoRA over quantized weights is not simulated; remove one of them, or measure the run: snug profile -- <your command>")
 	case s.Quantization.Adapters != "" && s.Precision == AmpFP16:
 		return Wrong("{quantization.adapters} is %s and {precision} amp-fp16: PyTorch's GradScaler cannot unscale 16-bit gradients; choose {precision=amp-bf16}, or {quantization.adapters=fp32}", s.Quantization.Adapters)
-	case s.Dist != nil && s.Dist.Kind != DDP:
-		return Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU or under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
+	case !s.quantizesSpread():
+		return Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU and under ddp and fsdp1; choose {dist.kind=fsdp1}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
+	case s.Dist.FSDP() && s.Quantization.Prepare:
+		return Wrong("{quantization.prepare}, with {dist.kind} %s: FSDP refuses blocks that mix float32 with other types; remove it", s.Dist.Kind)
+	case s.Dist.FSDP() && s.Quantization.Saved:
+		return Wrong("{dist.kind} %s: %s was saved with quantized weights, which is simulated on one GPU and under ddp; give the unquantized model, which is quantized while it is loaded", s.Dist.Kind, s.Model.Title())
+	case s.Dist.FSDP() && s.Dist.Load == LoadWhole:
+		return Wrong("{dist.load} is whole, but transformers never loads all quantized weights onto a GPU under {dist.kind} %s; remove it", s.Dist.Kind)
 	case !s.Model.facts().Quantizes:
 		return Wrong("{quantization.bits}: it is not known which layers of %s are quantized; remove it, or measure the run: snug profile -- <your command>", s.Model.Title())
 	}
 	return nil
 }
 
+// quantizesSpread reports whether quantized weights are simulated for the way the run is spread over GPUs.
+func (s *Setup) quantizesSpread() bool {
+	return s.Dist == nil || s.DistKind() == DDP || s.DistKind() == FSDP1
+}
+
 // CanQuantize reports whether the frozen weights of a run could be quantized.
 func (s *Setup) CanQuantize() bool {
-	return s.Quantization == nil && s.LoRA != nil && s.LoRA.PEFT && !s.LoRA.DoRA && (s.Dist == nil || s.Dist.Kind == DDP) &&
+	return s.Quantization == nil && s.LoRA != nil && s.LoRA.PEFT && !s.LoRA.DoRA && s.quantizesSpread() &&
 		s.Model.Program == nil && s.Model.facts().Quantizes
 }
 

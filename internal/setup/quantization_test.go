@@ -49,7 +49,9 @@ func TestQuantizedRefusals(t *testing.T) {
 		{"a compute type", map[string]any{"quantization.compute": "bfloat16"}, `"bfloat16" is not known`},
 		{"a typo", map[string]any{"quantization.doubel": true}, `field "quantization.doubel" is not known; did you mean double`},
 		{"no object", map[string]any{"quantization": true}, "quantization is true; it must be an object"},
-		{"sharded", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}}, "choose dist.kind ddp"},
+		{"sharded", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}}, "choose dist.kind fsdp1"},
+		{"loaded whole", map[string]any{"dist": map[string]any{"kind": "fsdp1", "world": 2.0, "load": "whole"}}, "transformers never loads all quantized weights onto a GPU"},
+		{"cast and sharded", map[string]any{"quantization.prepare": true, "dist": map[string]any{"kind": "fsdp1", "world": 2.0}}, "FSDP refuses blocks that mix float32 with other types"},
 		{"not quantized by transformers", map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "dbrx"}}, "lora.targets": []any{"dense"}}, "which layers of dbrx are quantized"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

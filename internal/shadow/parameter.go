@@ -129,9 +129,10 @@ func (t *Tensor) CopyInPlace() {
 // Retype changes the type of t, which must be on the meta device.
 func (t *Tensor) Retype(dt DType) { t.dtype = dt }
 
-// Pack allocates quantized values for a tensor on the meta device, with per values to a byte.
-func (t *Tensor) Pack(per int) {
-	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), UInt8
+// Pack allocates quantized values for a tensor on the meta device, with per values to a byte, in elements of type as.
+func (t *Tensor) Pack(per int, as DType) {
+	per *= int(as.Bytes())
+	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), as
 	t.stride = t.size.contiguous()
 	t.mem = t.w.alloc(t.Bytes())
 	if t.w.Describes {

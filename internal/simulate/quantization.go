@@ -13,12 +13,13 @@ func (r *run) quantize() error {
 	if p == nil {
 		return nil
 	}
-	if d := r.s.Dist; d != nil && d.Kind != setup.DDP {
-		return setup.Wrong("{quantization.bits}: with {dist.kind} %s quantized weights are not simulated; use one GPU or ddp", d.Kind)
-	}
 	if !r.builder.Quantizes() {
 		return setup.Wrong("{quantization.bits}: %s has no linear layers to quantize; remove it", r.s.Model.Title())
 	}
-	r.builder.Quantize(nn.Quantization{Double: p.Double, Compute: typeOf(p.Compute), Prepare: p.Prepare, CastBack: p.CastBack, Saved: p.Saved})
+	how := nn.Quantization{Double: p.Double, Compute: typeOf(p.Compute), Prepare: p.Prepare, CastBack: p.CastBack, Saved: p.Saved}
+	if r.s.Dist.FSDP() {
+		how.Sharded, how.Storage = true, r.builder.DType // FSDP refuses blocks that mix types
+	}
+	r.builder.Quantize(how)
 	return nil
 }

@@ -3,6 +3,7 @@
 package nn
 
 import (
+	"cmp"
 	"slices"
 
 	"snug/internal/kernel"
@@ -25,6 +26,8 @@ const (
 type Quantization struct {
 	Double   bool         // double quantization: scales are quantized to 8 bits
 	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs and dequantized weights are cast to it
+	Storage  shadow.DType // bnb_4bit_quant_storage: the type of the tensor that holds quantized weights; None is uint8
+	Sharded  bool         // as under FSDP: a quantized weight goes to host memory, and its scales stay on the GPU
 	Prepare  bool         // prepare_model_for_kbit_training: weights that are not quantized become float32
 	Saved    bool         // the checkpoint contains quantized weights, so no weight is ever loaded in full
 	CastBack bool         // norms, embeddings and head are cast back afterwards, as Axolotl does
@@ -48,12 +51,14 @@ func (b *Builder) Quantize(p Quantization) {
 			layers[lin.Weight] = lin
 		}
 	}
-	b.warmUp(layers)
+	if !p.Sharded {
+		b.warmUp(layers)
+	}
 	b.Meta, b.W.Loaded = false, b.DType
 	for _, t := range loadOrder(b.all) {
 		if lin := layers[t]; lin != nil {
 			b.quantize(lin, p)
-		} else {
+		} else if !p.Sharded {
 			t.Fill()
 		}
 	}
@@ -81,20 +86,24 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 	n := t.Numel()
 	q := &quantState{in: lin.In, out: lin.Out, dtype: t.DType(), compute: p.Compute, double: p.Double, scales: kernel.CeilDiv(n, quantBlock)}
 	lin.quant, lin.flipped = q, false
+	storage := cmp.Or(p.Storage, shadow.UInt8)
 	if p.Saved {
-		t.Pack(2)
+		t.Pack(2, storage)
 		b.placeScales(q)
 		return
 	}
 	whole := w.Empty(t.Shape(), t.DType()).Hold()
 	scales := w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
-	t.Pack(2)
+	t.Pack(2, storage)
 	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
 	w.Scratch(quantCodes * shadow.Float32.Bytes()) // absolute values, to find the maximum
 	if p.Double {
 		b.quantizeScales(scales)
 	}
 	whole.Drop()
+	if p.Sharded {
+		t.ToMeta()
+	}
 }
 
 // placeScales is QuantState.from_dict: the data stored in a file with a quantized weight.
