@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/plan"
@@ -22,7 +23,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	switch {
 	case o.json:
 		for _, p := range plans {
-			if err := printJSON(env.Stdout, p); err != nil {
+			if err := printJSON(env.Stdout, o.asJSON(p)); err != nil {
 				return err
 			}
 		}
@@ -50,6 +51,19 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	}
 	_, err = io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus, o.noToday}.text(rows)+after)
 	return err
+}
+
+// planJSON is a plan with all notes on it.
+type planJSON struct {
+	*plan.Plan
+	Notes []string `json:"notes,omitempty"`
+}
+
+// asJSON returns a plan as --json prints it. Its notes are those that people read on the screen and on standard error.
+func (o *optimizeOptions) asJSON(p *plan.Plan) planJSON {
+	notes := slices.Concat(p.Notes, allNotes(p.Current.Estimate.Setup, p.Card, o.warnings))
+	slices.Sort(notes)
+	return planJSON{p, slices.Compact(notes)}
 }
 
 // rows returns how many rows an answer may have, 0 for any number.
@@ -109,6 +123,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 		return nil, nil
 	}
 	report.flag = "--apply"
+	report.notes = slices.DeleteFunc(report.notes, func(n string) bool { return slices.Contains(o.warnings, n) }) // they are said anyway
 	for _, v := range report.change.Values {
 		plans[0].Files = append(plans[0].Files, plan.File{Path: v.File, Key: v.Path.String(), From: v.From, To: v.To})
 	}

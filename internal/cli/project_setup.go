@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/config"
@@ -57,7 +58,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 			return nil, p.lacksModel(project, m)
 		}
 	}
-	f.warnings = briefly(project.Warnings(fields))
+	f.warnings = notesOf(project, fields)
 	spend(fields)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	out, err := f.requestsOver(env, fields)
@@ -65,6 +66,11 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		return out, err // the code of a program says more than its names
 	}
 	return p.describing(project, out), nil
+}
+
+// notesOf returns the notes on a project's files: which of them were chosen, and what they say that has no effect.
+func notesOf(project *config.Project, fields map[string]any) []string {
+	return briefly(slices.Concat(project.Notes, project.Warnings(fields)))
 }
 
 // describing returns requests whose errors say what the files tell about the model, where the program's code shows none.
