@@ -41,7 +41,8 @@ type Setting struct {
 	// search varies it.
 	Lever *Lever
 
-	at func(*Setup) any // the address of its field
+	at      func(*Setup) any // the address of its field
+	planned func(*Setup) any // its value in a plan, if a script may decide it; nil means the field's
 }
 
 // Flag is a command-line flag of a setting.
