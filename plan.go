@@ -51,8 +51,8 @@ type Plan struct {
 	Target int `json:"-"`
 	// Room is how much memory there was to fit into.
 	Room Bytes `json:"-"`
-	// Notes say what to know about the recommended settings.
-	Notes []string `json:"-"`
+	// Notes say what to know about the recommended settings, and what the figures leave out or assume.
+	Notes []string `json:"notes,omitempty"`
 	// Least is the choice that takes least memory if nothing fits.
 	Least *Choice `json:"-"`
 	// Rescue is the shortest list of levers that makes the run fit if nothing else does.

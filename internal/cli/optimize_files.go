@@ -61,9 +61,13 @@ type planJSON struct {
 
 // asJSON returns a plan as --json prints it. Its notes are those that people read on the screen and on standard error.
 func (o *optimizeOptions) asJSON(p *plan.Plan) planJSON {
-	notes := slices.Concat(p.Notes, allNotes(p.Current.Estimate.Setup, p.Card, o.warnings))
-	slices.Sort(notes)
-	return planJSON{p, slices.Compact(notes)}
+	notes := slices.Clone(p.Notes)
+	for _, n := range allNotes(p.Current.Estimate.Setup, p.Card, o.warnings) {
+		if !slices.Contains(notes, n) {
+			notes = append(notes, n)
+		}
+	}
+	return planJSON{p, notes}
 }
 
 // rows returns how many rows an answer may have, 0 for any number.
