@@ -143,8 +143,10 @@ type Loading struct {
 	// PreparesQuantized means that what is not quantized is cast to float32, CastsBack that it is cast back, and
 	// UncastIfSharded that neither is done under FSDP and ZeRO-3.
 	PreparesQuantized, CastsBack, UncastIfSharded bool
-	// QuantizedAdapters is the type that adapters of quantized weights are cast to.
+	// QuantizedAdapters is the type that adapters of quantized weights are cast to. CastsIfBF16 means that they, and what
+	// is cast back, are only cast if the run is in bf16.
 	QuantizedAdapters string
+	CastsIfBF16       bool
 	// QuantizesItself describes the trainer's own code for quantizing; "" if it uses bitsandbytes.
 	QuantizesItself string
 }
