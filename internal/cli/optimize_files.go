@@ -78,11 +78,14 @@ func (o *optimizeOptions) rows(env Env) int {
 	return env.screen().Height
 }
 
+// noConfig is said if the run is the built-in example.
+const noConfig = "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup"
+
 // introduce returns what was assumed: that this is an example, or which card was found.
 func (o *optimizeOptions) introduce(env Env, t *today, where places) string {
 	var sentences []string
 	if t.example {
-		sentences = append(sentences, "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup.")
+		sentences = append(sentences, noConfig+".")
 		if in, err := env.find(filepath.Join(o.folder, profileFile)); err == nil {
 			_ = in.Close()
 			sentences = append(sentences, fmt.Sprintf("For the run recorded here, use --model %s --batch N.", profileFile))
