@@ -70,7 +70,8 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 
 // notesOf returns the notes on a project's files: which of them were chosen, and what they say that has no effect.
 func notesOf(project *config.Project, fields map[string]any) []string {
-	return briefly(slices.Concat(project.Notes, project.Warnings(fields)))
+	found := slices.DeleteFunc(slices.Clone(project.Notes), func(n string) bool { return strings.HasSuffix(n, projects.Nonexistent) })
+	return briefly(slices.Concat(found, project.Warnings(fields)))
 }
 
 // describing returns requests whose errors say what the files tell about the model, where the program's code shows none.
