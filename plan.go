@@ -49,9 +49,9 @@ type Plan struct {
 	Target int `json:"-"`
 	// Room is the memory that the plan had to fit into.
 	Room Bytes `json:"-"`
-	// Notes are remarks on the recommended settings.
-	Notes []string `json:"-"`
-	// Least is the choice that takes the least memory, set if nothing fits.
+	// Notes say what to know about the recommended settings, and what the figures leave out or assume.
+	Notes []string `json:"notes,omitempty"`
+	// Least is the choice that takes least memory if nothing fits.
 	Least *Choice `json:"-"`
 	// Rescue is the shortest list of levers that makes the run fit, set if nothing else does.
 	Rescue []string `json:"-"`

@@ -113,7 +113,13 @@ func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...O
 	if err != nil {
 		return nil, public(err)
 	}
-	return planOf(p, s.Model), nil
+	out := planOf(p, s.Model)
+	for _, n := range notesOf(in, at) {
+		if !slices.Contains(out.Notes, n) {
+			out.Notes = append(out.Notes, n)
+		}
+	}
+	return out, nil
 }
 
 // maxEffective is larger than any real effective batch.

@@ -47,7 +47,8 @@ type Report struct {
 	Max           []MaxCase          // searches for the largest batch
 	Choices       []measuredChoice   // recommendations, measured
 	Profiles      []measuredProfile  // predictions from recordings
-	Overhead      []measuredOverhead // the time added by recording
+	Overhead      []measuredOverhead // the time that recording takes
+	Speeds        []publishedSpeed   // speeds that others have published
 	Ladders       []Rung             // predictions at growing batches
 }
 
@@ -85,6 +86,9 @@ func Make(measured fs.FS) (r *Report, err error) {
 		return nil, err
 	}
 	if r.Overhead, err = lines[measuredOverhead](measured, "overhead.jsonl"); err != nil {
+		return nil, err
+	}
+	if r.Speeds, err = compareSpeeds(measured); err != nil {
 		return nil, err
 	}
 	r.Cases, r.IntervalsOnly, r.Held = Compare(rows), Compare(later), Compare(held)

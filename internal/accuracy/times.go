@@ -27,16 +27,6 @@ const heldTimes = "clock_time.jsonl"
 // repeatedTimes has runs from heldTimes and dev_time.jsonl, timed again on a later day.
 const repeatedTimes = "again_time.jsonl"
 
-// published describes how far off estimates of published speeds are. The runs are not in this folder.
-const published = `
-For other cards there are only published speeds: 103 runs from twelve sources on nine cards, from
-V100 to H100, in READMEs, documentation and benchmark tables. No constant was fitted to them, but they showed which rules
-were missing. The median error is 11 %. By
-source it is 4 % for fms-acceleration (28 runs on A100), 4 % for transformers' guide (V100), 10 % for Qwen's LoRA table (A100)
-and 9 % for timm (RTX 3090, where it is not known whether channels-last was used), and 20 to 29 % too fast for llm-foundry (FSDP on A100 and H100).
-The largest errors are for FSDP over four RTX 4090s (five times too fast) and NVIDIA's BERT without padding (2.5 times too slow).
-`
-
 // times writes the section on step times, for the runs that were made to measure them.
 func (r *Report) times(b *strings.Builder) {
 	fitted, held := timedOf(r.Cases), timedOf(r.Held)
@@ -51,7 +41,8 @@ func (r *Report) times(b *strings.Builder) {
 	if again := timedOf(r.Again); len(again) > 0 {
 		writeRepeated(b, slices.Concat(fitted, held), held, again)
 	}
-	b.WriteString(published + "\n| run | estimated | measured | off |\n| --- | ---: | ---: | ---: |\n")
+	writeSpeeds(b, r.Speeds)
+	b.WriteString("\n| run | estimated | measured | off |\n| --- | ---: | ---: | ---: |\n")
 	for _, t := range slices.Concat(fitted, held) {
 		fmt.Fprintf(b, "| %s | %.1f ms | %.1f ms | %+.0f %% |\n", t.id, 1e3*t.estimated, 1e3*t.true, 100*t.off())
 	}

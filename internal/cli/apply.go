@@ -149,12 +149,25 @@ func (o *applyOptions) settings(env Env) (wanted, error) {
 	return readOptimized(env.Stdin, o.rung)
 }
 
+// usualSetting returns the setting that another program's key in name=value stands for, "" for settings and other words.
+func usualSetting(text string) string {
+	name, _, _ := strings.Cut(text, "=")
+	meant := strings.TrimPrefix(othersFlags[strings.ReplaceAll(strings.TrimSpace(name), "_", "-")], "--")
+	if _, err := systems.SettingNamed(meant); err != nil {
+		return ""
+	}
+	return meant
+}
+
 // parseSet returns the settings in --set batch=8,accumulation=4.
 func parseSet(texts []string) (wanted, error) {
 	var w wanted
 	for _, text := range texts {
 		for part := range strings.SplitSeq(text, ",") {
 			name, value, err := systems.ParseSetting(part)
+			if usual := usualSetting(part); err != nil && usual != "" {
+				return w, fmt.Errorf("--set %s: the setting is called %s here; snug finds the key of your files", part, usual)
+			}
 			if err != nil {
 				return w, fmt.Errorf("--set: %w", err)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"snug/internal/estimate"
+	"snug/internal/setup"
 	"snug/internal/simulate"
 	"snug/internal/term"
 	"snug/internal/units"
@@ -64,12 +65,23 @@ func (r estimateReport) components(s term.Screen) string {
 	var b strings.Builder
 	b.WriteString("Memory at the peak\n")
 	bars(&b, s, largeOf(r.DevicePeak, []part{
-		{"parameters", c.Parameters, ""}, {"gradients", c.Gradients, ""}, {"optimizer", c.Optimizer, ""},
+		{"parameters", c.Parameters, r.reference()}, {"gradients", c.Gradients, ""}, {"optimizer", c.Optimizer, ""},
 		{"activations", c.Activations, activations}, {"logits", c.Logits, ""}, {"batch", c.Batch, ""},
 		{"temporaries", c.Temporaries, ""}, {"workspace", c.Workspace, ""}, {"fragmentation", c.Fragmentation, ""},
 		{"outside PyTorch", r.Outside, outside},
 	}), r.DevicePeak)
 	return b.String()
+}
+
+// reference says that the parameters are those of two models, if answers are compared with those of a second one.
+func (r estimateReport) reference() string {
+	switch {
+	case r.Setup.ComparesWith() != setup.ReferenceModel:
+		return ""
+	case r.Setup.LoRA != nil: // adapters belong to one of the two
+		return "with the reference model"
+	}
+	return fmt.Sprintf("%v reference", units.Bytes(r.Components.Parameters/2))
 }
 
 // decides returns the name of the phase with the peak.

@@ -85,6 +85,9 @@ func runLint(env Env, o lintOptions) error {
 	if err != nil {
 		return err
 	}
+	if len(results) == 0 {
+		env.note(nothingChecked)
+	}
 	findings := allFindings(results)
 	if o.writeBaseline {
 		return o.saveBaseline(env, findings, results)

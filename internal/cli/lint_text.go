@@ -43,6 +43,9 @@ func (o *lintOptions) print(env Env, findings []lint.Finding, checked, fixed int
 	return printLines(env.Stdout, lines)
 }
 
+// nothingChecked is said if there was nothing to check, which is no error: a hook may be given other files.
+const nothingChecked = "no Python file or notebook found, so nothing was checked"
+
 // lintSummary returns the last line: how many findings there are, and how many --fix can repair.
 func lintSummary(findings []lint.Finding, checked, fixed int) string {
 	var b strings.Builder

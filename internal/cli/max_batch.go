@@ -245,9 +245,14 @@ func (m edge) text(card gpu.Card) string {
 	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile does not determine
 		off = "if the run takes more than estimated."
 	}
+	if m.Fails > 0 {
+		text += fmt.Sprintf(" %s does not fit, though it needs less: the memory that is free then is in pieces.", term.Count(m.Fails))
+	}
 	switch {
 	case m.safe == nil:
 		return text + " No batch is sure to fit; even 1 might not " + off
+	case m.safe.Setup.Batch < m.MaxBatch && m.Fails > 0:
+		return text + fmt.Sprintf(" %s is sure to fit; %s might not ", term.Count(m.safe.Setup.Batch), term.Count(m.MaxBatch)) + off
 	case m.safe.Setup.Batch < m.MaxBatch:
 		return text + fmt.Sprintf(" Batches up to %s are sure to fit; larger ones might not ", term.Count(m.safe.Setup.Batch)) + off
 	}

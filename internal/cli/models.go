@@ -4,11 +4,13 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"snug/internal/setup"
+	"snug/internal/spelling"
 )
 
 const modelsLong = `List the models that --model knows by name, or those whose names contain all
@@ -33,10 +35,20 @@ func newModels(env Env) *cobra.Command {
 	return cmd
 }
 
+// modelWords returns the words of all models' names: families, sizes, kinds.
+func modelWords() []string {
+	var out []string
+	for _, m := range setup.KnownModels("") {
+		out = append(out, strings.FieldsFunc(strings.ToLower(m.Name), func(c rune) bool { return c == '-' || c == '/' || c == '_' })...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 func showModels(env Env, query string, asJSON bool) error {
 	list := setup.KnownModels(query)
 	if len(list) == 0 {
-		return fmt.Errorf("no model's name contains all the words in %q; snug models lists all models, and --model accepts a folder with a config.json", query)
+		return fmt.Errorf("no model's name contains all the words in %q%s", query, spelling.Hint(query, modelWords(), "snug models lists all models, and --model accepts a folder with a config.json"))
 	}
 	if asJSON {
 		for _, m := range list {

@@ -114,7 +114,10 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 		return err
 	}
 	none, notes, before := false, notesOnce{}, ""
-	var simulated atomic.Int64 // number of runs in all searches
+	if today.example && (o.json || o.short || len(where.cards) > 1) { // the full report says so itself
+		notes.say(env, []string{noConfig})
+	}
+	var simulated atomic.Int64 // runs, of all searches
 	failed, err := answer(env, o.json, searched(&simulated), today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) {
 			return o.plans(ctx, env, s, where, today.library(s), files, &simulated)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/plan"
@@ -22,7 +23,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	switch {
 	case o.json:
 		for _, p := range plans {
-			if err := printJSON(env.Stdout, p); err != nil {
+			if err := printJSON(env.Stdout, o.asJSON(p)); err != nil {
 				return err
 			}
 		}
@@ -52,6 +53,23 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	return err
 }
 
+// planJSON is a plan with all notes on it.
+type planJSON struct {
+	*plan.Plan
+	Notes []string `json:"notes,omitempty"`
+}
+
+// asJSON returns a plan as --json prints it. Its notes are those that people read on the screen and on standard error.
+func (o *optimizeOptions) asJSON(p *plan.Plan) planJSON {
+	notes := slices.Clone(p.Notes)
+	for _, n := range allNotes(p.Current.Estimate.Setup, p.Card, o.warnings) {
+		if !slices.Contains(notes, n) {
+			notes = append(notes, n)
+		}
+	}
+	return planJSON{p, notes}
+}
+
 // rows returns how many rows an answer may have; 0 for any number.
 func (o *optimizeOptions) rows(env Env) int {
 	if o.explain {
@@ -60,11 +78,14 @@ func (o *optimizeOptions) rows(env Env) int {
 	return env.screen().Height
 }
 
+// noConfig is said if the run is the built-in example.
+const noConfig = "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup"
+
 // introduce returns sentences about what was assumed: that this is an example, or which card was found.
 func (o *optimizeOptions) introduce(env Env, t *today, where places) string {
 	var sentences []string
 	if t.example {
-		sentences = append(sentences, "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup.")
+		sentences = append(sentences, noConfig+".")
 		if in, err := env.find(filepath.Join(o.folder, profileFile)); err == nil {
 			_ = in.Close()
 			sentences = append(sentences, fmt.Sprintf("For the run recorded here, use --model %s --batch N.", profileFile))
@@ -109,6 +130,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 		return nil, nil
 	}
 	report.flag = "--apply"
+	report.notes = slices.DeleteFunc(report.notes, func(n string) bool { return slices.Contains(o.warnings, n) }) // they are said anyway
 	for _, v := range report.change.Values {
 		plans[0].Files = append(plans[0].Files, plan.File{Path: v.File, Key: v.Path.String(), From: v.From, To: v.To})
 	}

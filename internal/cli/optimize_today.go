@@ -141,7 +141,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(fields, "quantization")
 	}
 	o.guessed, o.takes = over["loop"] == nil, project.ProgramFlags()
-	t.project, o.project, o.warnings = project, fromProject(project), briefly(project.Warnings(fields))
+	t.project, o.project, o.warnings = project, fromProject(project), notesOf(project, fields)
 	for _, l := range project.Locks() {
 		text := fmt.Sprintf("%s, so %s does not change", l.Why, l.Setting)
 		if l.Setting == "accumulation" {

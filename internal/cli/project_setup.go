@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/config"
@@ -57,7 +58,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 			return nil, p.lacksModel(project, m)
 		}
 	}
-	f.warnings = briefly(project.Warnings(fields))
+	f.warnings = notesOf(project, fields)
 	spend(fields)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	out, err := f.requestsOver(env, fields)
@@ -65,6 +66,12 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		return out, err // a program's code is more reliable than names
 	}
 	return p.describing(project, out), nil
+}
+
+// notesOf returns the notes on a project's files: which of them were chosen, and what they say that has no effect.
+func notesOf(project *config.Project, fields map[string]any) []string {
+	found := slices.DeleteFunc(slices.Clone(project.Notes), func(n string) bool { return strings.HasSuffix(n, projects.Nonexistent) })
+	return briefly(slices.Concat(found, project.Warnings(fields)))
 }
 
 // describing returns requests whose errors describe the model as found in the files, if the program's code does not

@@ -155,6 +155,30 @@ func TestMaxBatchIsTheLast(t *testing.T) {
 	}
 }
 
+// TestMaxBatchAboveAGap checks a run whose evaluation decides: a batch of 1 fails because free memory is in pieces, and 2
+// to 6 fit. The search said that not even 1 fits, of a run that does.
+func TestMaxBatchAboveAGap(t *testing.T) {
+	card, err := gpu.Find("RTX-4090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := named(t, fields("gpt2-medium", map[string]any{"seq": 1024.0, "loop": "trainer", "evaluation": map[string]any{"batch": 32.0}}))
+	fits := func(batch int) bool {
+		a, err := Estimate(withBatch(s, batch), card)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *a.Fits
+	}
+	m, err := MaxBatch(s, card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.MaxBatch != 6 || !fits(6) || fits(7) || m.Fails != 1 || fits(1) {
+		t.Errorf("the largest batch is %d and %d fails; 1, 6 and 7 fit: %v, %v, %v", m.MaxBatch, m.Fails, fits(1), fits(6), fits(7))
+	}
+}
+
 func TestTimeline(t *testing.T) {
 	a, err := Estimate(named(t, variants["plain"]), anyCard())
 	if err != nil {

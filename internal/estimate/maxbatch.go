@@ -20,6 +20,8 @@ type MaxAnswer struct {
 	Best *Answer `json:"-"` // the run at MaxBatch; nil if MaxBatch is 0
 	Next *Answer `json:"-"` // the run with one more sample; nil if the search ended before it
 
+	Fails int `json:"-"` // a smaller batch that does not fit, because free memory is split; 0 if none was found
+
 	card  gpu.Card // the card of the search
 	cores Cores
 	trend trend // memory of the runs that fit
@@ -57,21 +59,56 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 		try:   func(batch int) (*Answer, error) { return try(ctx, withBatch(s, batch), card, maxTried) },
 		guess: func(batch int) bool { return m.trend.at(batch) <= most },
 	}
-	var at bisection = upward{high: 1}
+	err := m.climb(&runs, upward{high: 1})
+	for first := 2; err == nil && first <= largestFirst && m.Best == nil && split(m.Next); first *= 2 {
+		err = m.climb(&runs, upward{high: first})
+	}
+	if err == nil && m.MaxBatch < s.Batch && split(m.Next) {
+		err = m.climb(&runs, upward{high: s.Batch}) // the run itself may fit
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, m.finish()
+}
+
+// largestFirst is the largest batch that is tried because smaller ones failed with enough memory free.
+const largestFirst = 16
+
+// climb searches upward from a state. If nothing fits, the answer stays as it was.
+func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
+	var best, next *Answer
 	for at.next() > 0 {
 		a, err := runs.ask(at)
 		switch {
 		case err != nil:
-			return nil, err
+			return err
 		case a.OOM != nil:
-			m.Next = a
+			next = a
 		default:
-			m.Best, m.MaxBatch = a, a.Setup.Batch
+			best = a
 			m.trend.add(a)
 		}
-		at = at.after(a.OOM == nil)
+		if at = at.after(a.OOM == nil); best == nil && next != nil {
+			break // a gap between it and smaller ones is not searched
+		}
 	}
-	return m, m.finish()
+	if best == nil && m.Next != nil {
+		return nil
+	}
+	if m.Next != nil {
+		m.Fails = m.Next.Setup.Batch
+	}
+	if m.Next = next; best != nil {
+		m.Best, m.MaxBatch = best, best.Setup.Batch
+	}
+	return nil
+}
+
+// split reports whether a run failed although enough memory was free, because it was not in one piece. Then a larger
+// batch may fit, if another part of the run decides, such as its evaluation: it leaves larger blocks behind.
+func split(a *Answer) bool {
+	return a != nil && a.OOM != nil && a.OOM.Requested <= a.OOM.Free+a.OOM.Unallocated()
 }
 
 // withBatch returns a setup with a different batch.

@@ -10,6 +10,7 @@ import (
 
 	"snug/internal/gpu"
 	"snug/internal/setup"
+	"snug/internal/simulate"
 	"snug/internal/units"
 )
 
@@ -55,6 +56,11 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	}
 	out = append(out, idleVersions(s)...)
 	out = append(out, weightless(s)...)
+	if Profile(s) == nil {
+		for _, t := range simulate.UnknownTargets(s) {
+			out = append(out, fmt.Sprintf("%s %s: this model has no linear layer of that name, so it gets no adapter", name("lora-targets"), t))
+		}
+	}
 	if text := loadedNote(s, name); text != "" {
 		out = append(out, text)
 	}

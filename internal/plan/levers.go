@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"snug/internal/setup"
+	"snug/internal/units"
 )
 
 // lever is a possible change to the current settings. Levers from the table of settings are in setup/table.go
@@ -93,7 +94,29 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 	if after >= before {
 		return Lever{}, nil
 	}
-	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}, nil
+	price := l.price
+	if limit := s.reservable(x, room{share: 1}); after > limit {
+		v, err := c.probe.Within(limit, x.allocator)
+		if err != nil {
+			return Lever{}, err
+		}
+		if v.Fits {
+			price = strings.TrimPrefix(price+"; fits because PyTorch empties its cache", "; ")
+		}
+	}
+	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, price)}, nil
+}
+
+// emptiesNote explains savings that exceed the difference between the figures of two runs: at the limit of a card,
+// PyTorch empties its cache, and a run takes less than it would with more memory. Savings leave the limit out.
+func (s *search) emptiesNote(p *Plan) (string, error) {
+	today, err := s.measured(s.today)
+	now := p.Current.Estimate
+	if err != nil || len(p.Levers) == 0 || !runs(now) || today.reserved <= now.PeakReserved {
+		return "", err
+	}
+	return fmt.Sprintf("Today's run fits because PyTorch empties its cache; with more memory it would reserve %v, not %v. What the levers save is counted from the larger figure.",
+		units.Bytes(today.reserved), units.Bytes(now.PeakReserved)), nil
 }
 
 // noticeable is the smallest difference in speed that is shown; a smaller one rounds to 0 %.

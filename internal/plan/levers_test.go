@@ -223,3 +223,33 @@ func TestPullable(t *testing.T) {
 		t.Errorf("further levers, -want +got:\n%s", diff)
 	}
 }
+
+// TestLeversOfARunThatEmptiesItsCache checks that a plan says what its levers are compared with, if today's run fits only
+// because PyTorch empties its cache: the table shows less than the run would take with more memory.
+func TestLeversOfARunThatEmptiesItsCache(t *testing.T) {
+	s := run(t, map[string]any{
+		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 8.0, "seq": 1024.0, "precision": "amp-bf16",
+		"dist": map[string]any{"kind": "fsdp2", "world": 4.0},
+	})
+	p, err := Search(Request{Setup: s, Card: card(t, "A100-40GB")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := *s
+	roomy, err := estimate.Estimate(&free, card(t, "A100-80GB"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := p.Current.Estimate.PeakReserved
+	if now >= roomy.PeakReserved {
+		t.Fatalf("the run reserves %d, and %d with more memory: it does not empty its cache", now, roomy.PeakReserved)
+	}
+	said := fmt.Sprintf("it would reserve %v, not %v", units.Bytes(roomy.PeakReserved), units.Bytes(now))
+	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, said) }) {
+		t.Errorf("no note says %q: %q", said, p.Notes)
+	}
+	at := slices.IndexFunc(p.Levers, func(l Lever) bool { return strings.HasPrefix(l.Change, "allocator") })
+	if at < 0 || !strings.Contains(p.Levers[at].Costs, "fits because PyTorch empties its cache") {
+		t.Errorf("the levers do not say that one of them still empties the cache: %v", p.Levers)
+	}
+}

@@ -184,6 +184,13 @@ func (s *search) explain(p *Plan) error {
 		return err
 	})
 	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // not nil, so that JSON has a list even if it is empty
+	if err != nil {
+		return err
+	}
+	note, err := s.emptiesNote(p)
+	if note != "" {
+		p.Notes = append(p.Notes, note)
+	}
 	return err
 }
 

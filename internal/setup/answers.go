@@ -24,6 +24,21 @@ var references = map[string][]string{
 // ComparesAnswers reports whether a loop compares answers.
 func ComparesAnswers(loop string) bool { return references[loop] != nil }
 
+// ComparesWith returns what the answers of a run are compared against, one of References: the setup's own value, or what
+// its loop does by itself. It is "" for loops that never have a reference, and for scripts, which decide it.
+func (s *Setup) ComparesWith() string {
+	of := references[s.Loop]
+	switch {
+	case len(of) < 2 || s.Script != nil && s.Script.File != nil:
+		return ""
+	case s.Reference != "":
+		return s.Reference
+	case of[0] == ReferenceModel && s.LoRA != nil:
+		return ReferenceAdapters
+	}
+	return of[0]
+}
+
 // completeAnswers checks the settings of a loop that compares answers. A reward model is the setup's model with a
 // head that returns one number.
 func (s *Setup) completeAnswers(loop string) error {

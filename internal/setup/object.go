@@ -178,7 +178,11 @@ func (o *object) inner(key string) *object {
 	case map[string]any:
 		return &object{keys: v, at: o.at + key + "."}
 	default:
-		o.fail(key, " is %s; it must be an object", show(v))
+		hint := ""
+		if _, text := v.(string); text && key == "model" {
+			hint = fmt.Sprintf(", such as {\"name\": %s}", show(v))
+		}
+		o.fail(key, " is %s; it must be an object%s", show(v), hint)
 	}
 	return nil
 }

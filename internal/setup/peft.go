@@ -2,11 +2,17 @@
 
 package setup
 
+import "slices"
+
 // completeLoRA fills in PEFT's defaults, from family/facts.go.
 func (s *Setup) completeLoRA() error {
 	l := s.LoRA
 	if l == nil {
 		return nil
+	}
+	if len(l.Targets) > 1 && slices.Contains(l.Targets, AllLinear) {
+		others := slices.DeleteFunc(slices.Clone(l.Targets), func(t string) bool { return t == AllLinear })
+		return Wrong("{lora.targets} has %s besides all-linear, which PEFT takes only alone; give all-linear, or list the names of all layers", spaced(others))
 	}
 	if len(l.Targets) == 0 {
 		l.PEFT = true // only PEFT has defaults

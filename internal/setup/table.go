@@ -114,8 +114,8 @@ func runSettings() []Setting {
 			at: func(s *Setup) any { return &s.Completion },
 		},
 		{
-			Name: "reference", Flags: one("reference"), What: "`model` that answers are compared with", Words: References,
-			Phrases:  phrase(func(s *Setup) bool { return s.Reference != "" }, "%s", func(s *Setup) any { return referenceText[s.Reference] }),
+			Name: "reference", Flags: one("reference"), What: "`model` that answers are compared against", Words: References,
+			Phrases:  phrase(func(s *Setup) bool { return s.ComparesWith() != "" }, "%s", func(s *Setup) any { return referenceText[s.ComparesWith()] }),
 			Evidence: func(s *Setup) []string { return onlyWhere(s.Reference != "", "reference "+s.Reference) },
 			at:       func(s *Setup) any { return &s.Reference },
 		},
@@ -126,6 +126,7 @@ func runSettings() []Setting {
 			Row:      &Row{Cell: (*Setup).plannedOptimizer, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
 			Evidence: func(s *Setup) []string { return []string{"optimizer " + s.Optimizer} },
 			at:       func(s *Setup) any { return &s.Optimizer },
+			planned:  func(s *Setup) any { return s.plannedOptimizer() },
 		},
 		{
 			Name: "loss", What: "`implementation` of a causal model's loss", Words: Losses, Use: InFiles,

@@ -31,7 +31,11 @@ func Planned(s *Setup) Values {
 		if !x.Has(InPlan) || object == "dist" && s.Dist == nil {
 			continue
 		}
-		if v := x.Value(s); x.Has(PlanAlways) || !reflect.ValueOf(v).IsZero() {
+		v := x.Value(s)
+		if x.planned != nil {
+			v = x.planned(s)
+		}
+		if x.Has(PlanAlways) || !reflect.ValueOf(v).IsZero() {
 			out = append(out, Value{x.Name, v})
 		}
 	}

@@ -60,7 +60,7 @@ var (
 
 // referenceText maps the values of reference to words.
 var referenceText = map[string]string{
-	ReferenceModel: "a reference model", ReferenceAdapters: "without adapters as reference", ReferenceBefore: "precomputed reference", ReferenceNone: "no reference",
+	ReferenceModel: "a reference model", ReferenceAdapters: "the model without its adapters as reference", ReferenceBefore: "precomputed reference", ReferenceNone: "no reference",
 }
 
 // lossBy maps the values of loss to display names.

@@ -174,6 +174,22 @@ func Check(s *setup.Setup, card gpu.Card) error {
 	return r.load()
 }
 
+// UnknownTargets returns the targets of a setup's adapters that its model has no linear layer for. PEFT passes over them if
+// it finds another.
+func UnknownTargets(s *setup.Setup) []string {
+	if s.LoRA == nil || len(s.LoRA.Targets) < 2 || Follows(s) {
+		return nil
+	}
+	r := &run{s: s}
+	if err := r.load(); err != nil || r.tuned() {
+		return nil
+	}
+	names := r.builder.LinearNames()
+	return slices.DeleteFunc(slices.Clone(s.LoRA.Targets), func(t string) bool {
+		return slices.Contains(names, t[strings.LastIndexByte(t, '.')+1:])
+	})
+}
+
 // maxIterations limits the tokens, over all layers and steps, of a model that runs token by
 // token with varying lengths, whose loops cannot be folded.
 const maxIterations = 12_000

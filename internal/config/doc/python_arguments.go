@@ -27,11 +27,30 @@ func (p *pyParser) noteParsed(target, value []pyToken) {
 		return
 	}
 	for i, t := range value {
-		if (t.text == "parse_args" || t.text == "parse_known_args") && i+1 < len(value) && value[i+1].text == "(" {
+		if parses(t) && i+1 < len(value) && value[i+1].text == "(" {
 			p.parsed[target[0].text] = true
 			return
 		}
 	}
+}
+
+// parses reports whether a function returns parsed arguments, by its name: a parser's method, or a function of the program
+// such as get_args, which may be in another module.
+func parses(function pyToken) bool {
+	if function.kind != pyName {
+		return false
+	}
+	words := strings.Split(strings.ToLower(function.text), "_")
+	if slices.Contains(words, "dataclasses") {
+		return false // whose fields have their own names
+	}
+	return slices.ContainsFunc(words, func(w string) bool {
+		switch w {
+		case "args", "arguments", "parse", "opts", "options", "cli":
+			return true
+		}
+		return false
+	})
 }
 
 // attributeOf returns a flag's name in the parsed arguments: dest, or the flag without its dashes.

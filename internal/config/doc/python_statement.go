@@ -2,7 +2,10 @@
 
 package doc
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // statement reads an assignment or a call.
 func (p *pyParser) statement(into *node, tokens []pyToken) {
@@ -11,7 +14,11 @@ func (p *pyParser) statement(into *node, tokens []pyToken) {
 	if value == nil {
 		p.argument(into, tokens)
 		p.trainer(into, tokens)
+		p.tokenizer(into, tokens)
 		return
+	}
+	if !isCall(value) {
+		p.tokenizer(into, value)
 	}
 	steps := targetSteps(target)
 	if steps == nil {
@@ -103,6 +110,27 @@ func (p *pyParser) argument(into *node, tokens []pyToken) {
 			p.option(attributeOf(name, call), e.value)
 		}
 		return
+	}
+}
+
+// tokenizer reads a call that cuts texts, whose result has no name: return tok(x["text"], truncation=True, max_length=256),
+// or the same in a lambda that one of several calls in a row gets.
+func (p *pyParser) tokenizer(into *node, tokens []pyToken) {
+	if !slices.ContainsFunc(tokens, func(t pyToken) bool { return t.text == "truncation" }) {
+		return
+	}
+	for i, t := range tokens[:len(tokens)-1] {
+		open := tokens[i+1]
+		if t.kind != pyName || open.text != "(" || open.closing == 0 || i+1+open.closing >= len(tokens) {
+			continue
+		}
+		n := &node{start: t.start, end: tokens[i+1+open.closing].end, style: pyCall}
+		p.arguments(n, tokens[i:i+2+open.closing], 0)
+		has := func(key string) bool { e, _ := n.own(key); return e != nil }
+		if has("truncation") && has("max_length") && !has("text_target") {
+			p.add(into, entry{key: t.text, keyStart: t.start, value: n})
+			return
+		}
 	}
 }
 

@@ -74,13 +74,16 @@ func (r *Run) settleQuantization(out map[string]any) {
 	if in["compute"] == nil {
 		in["compute"] = cmp.Or(r.computesIn(b, out), systems.BitsAndBytesCompute)
 	}
-	put(in, "adapters", r.Trainer().QuantizedAdapters)
+	casts := !r.Trainer().CastsIfBF16 || out["precision"] == setup.AmpBF16
+	if casts {
+		put(in, "adapters", r.Trainer().QuantizedAdapters)
+	}
 	if by := b.Key.Quantizer; r.prepares() || by != nil && by.Prepares {
 		in["prepare"] = true
 	}
 	if t := r.Trainer(); t.PreparesQuantized && !(t.UncastIfSharded && r.shardsWeights()) {
 		in["prepare"] = true
-		if t.CastsBack {
+		if t.CastsBack && casts {
 			in["cast_back"] = true
 		}
 	}

@@ -133,6 +133,9 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	return best[:1], nil
 }
 
+// Nonexistent ends the note on a file that is named and not there. The warnings of a run say what that means for it.
+const Nonexistent = ", which does not exist"
+
 func fileNames(of []*Source) []string {
 	var out []string
 	for _, s := range of {
@@ -227,7 +230,7 @@ func (p *Found) follow() error {
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s, which does not exist", b.Where(), name))
+			p.Notes = append(p.Notes, fmt.Sprintf("%s names %s%s", b.Where(), name, Nonexistent))
 			p.noteAbsent(b, name)
 			continue
 		case errors.Is(err, files.ErrFolder): // probably a model's folder

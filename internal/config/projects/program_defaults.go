@@ -62,5 +62,5 @@ func (s *Source) programSource(files Files) *Source {
 	}
 	system := *systems.OfProgram(programs[0].Text)
 	system.AlsoTelling = append(systems.SettingNames(), filesOwn...)
-	return NewSource(programs[0].File, &system, tree.New(tree.Layer{File: programs[0].File, Doc: d}))
+	return NewSource(programs[0].File, &system, tree.New(withParsers(files, programs[0].File, d)...))
 }

@@ -169,7 +169,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 	if err != nil {
 		return nil, nil, err
 	}
-	t := tree.New(tree.Layer{File: name, Doc: d})
+	t := tree.New(withParsers(files, name, d)...)
 	t.Renamed = renamed(files, name, d)
 	a := recognise(t)
 	if a == nil {

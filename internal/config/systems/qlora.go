@@ -16,7 +16,7 @@ var qlora = System{
 	Behaviour: Behaviour{JoinsTarget: true},
 	Loading: Loading{
 		Loop: "trainer", LoadsTyped: true, Computes: ComputesAsHeld,
-		PreparesQuantized: true, CastsBack: true, QuantizedAdapters: "bf16", // get_accelerate_model
+		PreparesQuantized: true, CastsBack: true, QuantizedAdapters: "bf16", CastsIfBF16: true, // get_accelerate_model
 	},
 	Sharding: Sharding{GathersInAutocast: true},
 }
@@ -47,7 +47,6 @@ func qloraKeys() []Key {
 			Quantizer: &Quantizer{Type: "nf4", Double: true}, Source: qloraArgs},
 		Key{Setting: "quantization.type", Path: "quant_type", Kind: Word, Words: quantTypes, Default: "nf4", Source: qloraArgs},
 		Key{Setting: "quantization.double", Path: "double_quant", Kind: Switch, Default: "true", Source: qloraArgs},
-		Key{Setting: "noted", Path: "fp16", Kind: Switch, Means: "keeps embeddings, head and adapters in float32", Then: takesMore, Source: qloraArgs + ": get_accelerate_model"},
 		less("adam8bit", "keeps optimizer states in 8 bits", qloraArgs),
 	)
 }

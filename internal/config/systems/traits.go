@@ -146,6 +146,7 @@ type Loading struct {
 	PreparesQuantized, CastsBack, UncastIfSharded bool
 	// QuantizedAdapters is the type that adapters on quantized weights are cast to.
 	QuantizedAdapters string
+	CastsIfBF16       bool
 	// QuantizesItself describes the trainer's own code for quantizing; "" if it uses bitsandbytes.
 	QuantizesItself string
 }

@@ -32,6 +32,9 @@ func newIndex(t Tree) *Index {
 	for i, l := range t.Layers {
 		l.Doc.Walk(func(v doc.Value) bool {
 			p := v.Path
+			if !l.counts(p) {
+				return true
+			}
 			if len(l.Mount) > 0 {
 				p = l.Mount.Join(v.Path...)
 			}

@@ -30,6 +30,9 @@ func newLayerIndex(layers []Layer) *layerIndex {
 		refers, n := false, 0
 		l.Doc.Walk(func(v doc.Value) bool {
 			n++
+			if !l.counts(v.Path) {
+				return true
+			}
 			refers = refers || v.Via != nil || slices.ContainsFunc(v.Path, func(step string) bool { return step == "<<" || strings.Contains(step, "#") })
 			x.last[pathKey(l.Mount.Join(v.Path...))] = i
 			return true

@@ -22,6 +22,13 @@ type Layer struct {
 	File  string        // its name
 	Doc   *doc.Document // its contents
 	Mount doc.Path      // the key, nil for the root
+	// FlagsOnly means that only the flags count that it declares: a module with a program's argument parser.
+	FlagsOnly bool
+}
+
+// counts reports whether a path of the document belongs to the tree.
+func (l Layer) counts(p doc.Path) bool {
+	return !l.FlagsOnly || len(p) > 0 && strings.HasPrefix(p[len(p)-1], "-")
 }
 
 // Tree contains the layers of a configuration; later layers take precedence. See interpolation.go for ${...}.
@@ -100,6 +107,9 @@ func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 			continue
 		}
 		inside := p[len(l.Mount):]
+		if !l.counts(inside) {
+			continue
+		}
 		v, err := l.Doc.Find(inside)
 		switch {
 		case err == nil:
@@ -116,7 +126,7 @@ func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 func (t Tree) Nearest(p doc.Path) Layer {
 	best := t.Layers[0]
 	for _, l := range t.Layers[1:] {
-		if len(l.Mount) < len(p) && p[:len(l.Mount)].Equal(l.Mount) && len(l.Mount) >= len(best.Mount) {
+		if !l.FlagsOnly && len(l.Mount) < len(p) && p[:len(l.Mount)].Equal(l.Mount) && len(l.Mount) >= len(best.Mount) {
 			best = l
 		}
 	}
@@ -131,6 +141,6 @@ func (t Tree) Has(p doc.Path) bool { return t.hasAbove(-1, p) }
 func (t Tree) hasAbove(i int, p doc.Path) bool {
 	return slices.ContainsFunc(t.layersWith(i, p), func(k int) bool {
 		l := t.Layers[k]
-		return len(p) >= len(l.Mount) && p[:len(l.Mount)].Equal(l.Mount) && l.Doc.Mentions(p[len(l.Mount):])
+		return len(p) >= len(l.Mount) && p[:len(l.Mount)].Equal(l.Mount) && l.counts(p[len(l.Mount):]) && l.Doc.Mentions(p[len(l.Mount):])
 	})
 }
