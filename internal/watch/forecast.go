@@ -22,10 +22,6 @@ var (
 	riskHigh   = -math.Log(0.05)
 )
 
-// mayBeOff is the share of the steps that are left by which both ends are moved further. The forecasts of the eight
-// recorded leaks would miss the step by up to 4.4 % of what was left without it, those of seven of them by up to 2.6 %.
-const mayBeOff = 0.05
-
 // forecast adds when memory will run out to the reading.
 func (w *Watcher) forecast(p *process, r *Reading) {
 	capacity := w.capacity(p)
@@ -44,50 +40,29 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	middle := at(p.leak.slope, riskMiddle)
 	pause := p.leak.part / 2 // a staircase fails at its next rise
 	low, high := min(at(p.leak.high, riskLow), middle-pause), max(at(p.leak.low, riskHigh), middle+pause)
-	pieces, rise := p.unusable()
-	room -= pieces + rise
-	low = min(low, at(p.leak.high, riskLow))
-	if soonest, likely, ok := p.untilFull(capacity, rise); ok {
+	if soonest, likely, ok := p.untilFull(capacity); ok {
 		low, middle = min(low, soonest), min(middle, likely)
 	}
-	low, high = low*(1-mayBeOff), high*(1+mayBeOff)
-	r.StepsToOOM = &[3]int{int(math.Floor(max(0, min(low, math.MaxInt32)))), whole(middle), whole(math.Ceil(high))}
+	r.StepsToOOM = &[3]int{whole(low), whole(middle), whole(high)}
 	if s := p.stepSeconds(); s > 0 {
 		r.SecondsToOOM = &[3]float64{round(max(low, 0) * s), round(middle * s), round(high * s)}
 	}
 }
 
-// untilFull returns after how many steps PyTorch will have reserved all that it can get. Tensors that stay can split the
-// cache: each holds a piece of a block that a later step would have used whole, so that PyTorch reserves another one, and
-// cannot give the first one back. Then memory runs out although much of it is not allocated. Only growth that is as even
-// as a leak's counts, and only if all batches are alike: other growth is a cache that is given back.
-//
-// The cache grows by whole blocks: the run fails at the first that does not fit, with up to a rise of the cache left.
-func (p *process) untilFull(capacity, rise float64) (soonest, likely float64, ok bool) {
+// untilFull returns after how many steps PyTorch will have reserved all it can get. Tensors that are never freed can
+// split the cache: each occupies a piece of a block that a later step would have used whole, so PyTorch reserves
+// another block and cannot release the first one. Memory then runs out although much of it is not allocated. Only
+// growth as even as a leak counts, and only if all batches have the same shape: other growth is cache that will be
+// released.
+func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool) {
 	if !p.filling || p.fills.slope <= p.leak.slope || len(p.peaks) == 0 {
 		return 0, 0, false
 	}
 	room := capacity - p.peaks[len(p.peaks)-1].reserved
-	return max(0, room-rise) / p.fills.high, max(0, room) / p.fills.slope, true
-}
-
-// unusable returns the memory that PyTorch may hold without being able to use it when memory runs out: pieces that were too
-// small even in the steps that needed most, and the most by which the cache has grown at once, since a block that does not
-// fit leaves up to that much free.
-func (p *process) unusable() (pieces, rise float64) {
-	recent := p.recentPeaks(kept)
-	if len(recent) == 0 {
-		return 0, 0
+	if room <= 0 {
+		return 0, 0, false
 	}
-	pieces = math.Inf(1)
-	varies := p.shapes().varies // the cache then grows with larger batches, which are among the recent steps
-	for i, x := range recent {
-		pieces = min(pieces, max(0, x.reserved-x.peak))
-		if i > 0 && !varies {
-			rise = max(rise, x.reserved-recent[i-1].reserved-p.leak.slope)
-		}
-	}
-	return pieces, rise
+	return room / p.fills.high, room / p.fills.slope, true
 }
 
 // levels returns the memory that stays allocated now, by the trend through the last steps, and what recent steps
