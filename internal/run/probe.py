@@ -961,11 +961,20 @@ class Live:
         self.started = True
         device = torch.cuda.current_device()
         total = torch.cuda.get_device_properties(device).total_memory
-        self.send("start", total=total)
+        self.send("start", total=total, **self.rank())
         ask = getattr(torch.cuda, "get_per_process_memory_fraction", None)
         share = ask(device) if ask else 1.0
         if share < 1:
             self.send("limit", limit=int(share * total))
+
+    def rank(self):
+        """Returns the number of this process in a run on several GPUs, as PyTorch or else the launcher counts."""
+        dist = self.torch.distributed
+        if dist.is_available() and dist.is_initialized():
+            rank, world = dist.get_rank(), dist.get_world_size()
+        else:
+            rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+        return dict(rank=rank, world=world) if world > 1 else {}
 
     def follow_limit(self):
         plain = self.torch.cuda.memory.set_per_process_memory_fraction

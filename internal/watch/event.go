@@ -41,6 +41,8 @@ type Event struct {
 
 	Total   int64  // start: memory of the card, as PyTorch sees it
 	Own     bool   // start: snug has started the run, and only processes that report are watched
+	Rank    *int   // start: the process's number in a run on several GPUs; nil if it does not say
+	World   int    // start: how many processes that run has
 	Limit   int64  // limit: the cap
 	Message string // oom, note: the text
 
@@ -88,6 +90,8 @@ type line struct {
 	Total         *int64    `json:"total,omitempty"`
 	PID           *int      `json:"pid,omitempty"`
 	Own           bool      `json:"own,omitempty"`
+	Rank          *int      `json:"rank,omitempty"`
+	World         *int      `json:"world,omitempty"`
 	Limit         *int64    `json:"limit,omitempty"`
 	GPU           *int      `json:"gpu,omitempty"`
 	UUID          string    `json:"uuid,omitempty"`
@@ -118,7 +122,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	l := line{T: &t, Kind: e.Kind, PID: given(e.PID), Message: e.Message}
 	switch e.Kind {
 	case KindStart:
-		l.Total, l.Own = given(e.Total), e.Own
+		l.Total, l.Own, l.Rank, l.World = given(e.Total), e.Own, e.Rank, given(e.World)
 	case KindLimit:
 		l.Limit = &e.Limit
 	case KindGPU:
@@ -157,7 +161,7 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	}
 	switch l.Kind {
 	case KindStart:
-		e.Total, e.Own = of(l.Total), l.Own
+		e.Total, e.Own, e.Rank, e.World = of(l.Total), l.Own, l.Rank, of(l.World)
 	case KindLimit:
 		e.Limit = of(l.Limit)
 	case KindGPU:
@@ -210,7 +214,7 @@ func (e *Event) check() error {
 	switch {
 	case math.Abs(e.T) > 1e12:
 		return fmt.Errorf(`"t" is %g seconds, which is not a time`, e.T)
-	case s.N < 0 || s.Retries < 0 || g.Index < 0 || e.PID < 0:
+	case s.N < 0 || s.Retries < 0 || g.Index < 0 || e.PID < 0 || e.World < 0 || e.Rank != nil && *e.Rank < 0:
 		return errors.New("a count is negative")
 	case s.Phase != "" && s.Phase != Train && s.Phase != Eval:
 		return fmt.Errorf(`"phase" is %q, not "train" or "eval"`, s.Phase)

@@ -57,6 +57,21 @@ type process struct {
 	filling  bool    // fills was found
 	present  bool    // on the card in the newest sample
 	gone     bool
+
+	want         Peak     // what was predicted about the newest step
+	parting      *Parting // the first step that took something else
+	evaluated    bool
+	evalReserved float64 // the most that was reserved in an evaluation
+	most         Peak    // of the training steps that were compared
+	mostEver     Peak    // of all steps, evaluations too
+	fewer        int     // steps in a row that took less than predicted
+	heldFirst    float64 // what stayed allocated after the first steps
+	heldAt       int     // the last of them
+	leaked       bool    // it was leaking at some time
+
+	rank  *int          // in a run on several GPUs; nil: it does not say
+	world int           // ranks of that run
+	held  map[int]int64 // by the driver's count, on each card
 }
 
 // stepPeak is what a recent training step took.
@@ -70,8 +85,8 @@ type stepPeak struct {
 	afterEval       bool // an evaluation came before: the peak is not this step's own, and the cache may have grown for it
 }
 
-// addStep takes a step.
-func (p *process) addStep(t float64, s Step) {
+// addStep takes a step, and what was predicted about the run, if anything was.
+func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.seenStep = true
 	if s.PeakAllocated < s.Allocated {
 		s.PeakAllocated = s.Allocated
@@ -80,9 +95,10 @@ func (p *process) addStep(t float64, s Step) {
 		s.PeakReserved = s.Reserved
 	}
 	above := float64(s.PeakAllocated - s.Allocated)
-	p.curve.add(StepPoint{s.N, float64(s.Allocated), float64(s.PeakAllocated), float64(s.PeakReserved)})
+	p.mostEver = highestOf(p.mostEver, Peak{float64(s.PeakAllocated), float64(s.PeakReserved)})
 	if s.Phase == Eval {
-		p.evaluating = true
+		p.evaluating, p.evaluated = true, true
+		p.expect(s, x)
 		p.evalPeak = max(p.evalPeak, float64(s.PeakAllocated)-p.staying())
 		p.last = s
 		return
@@ -90,8 +106,10 @@ func (p *process) addStep(t float64, s Step) {
 	afterEval := p.evaluating
 	p.evaluating = false
 	p.countStep(t, s)
+	p.expect(s, x)
 	p.last = s
 	if p.trained <= firstSteps {
+		p.heldFirst, p.heldAt = float64(s.Allocated), s.N
 		return
 	}
 	if afterEval {
@@ -109,6 +127,16 @@ func (p *process) addStep(t float64, s Step) {
 	for _, x := range p.recentPeaks(kept) {
 		p.trainPeak = max(p.trainPeak, x.peak-x.allocated)
 	}
+}
+
+// expect compares a step with the prediction and puts both on the curve.
+func (p *process) expect(s Step, x *Expected) {
+	p.want = Peak{}
+	if x != nil {
+		p.want, _ = x.step(p, s)
+		p.compare(x, s)
+	}
+	p.curve.add(StepPoint{s.N, float64(s.Allocated), float64(s.PeakAllocated), float64(s.PeakReserved), p.want})
 }
 
 // countStep keeps the number of the step and the time since the one before.
@@ -151,6 +179,22 @@ func (p *process) staying() float64 {
 
 func (p *process) recentPeaks(n int) []stepPeak { return p.peaks[max(0, len(p.peaks)-n):] }
 
+// on notes what the process holds on a card, and reports whether that is its main card: the one it holds most on. A
+// process of a run on several GPUs may have a context on the first card as well.
+func (p *process) on(card int, used int64) bool {
+	if p.held == nil {
+		p.held = map[int]int64{}
+	}
+	p.held[card] = used
+	for other, n := range p.held {
+		if n > used || n == used && other < card {
+			return false
+		}
+	}
+	p.gpu = card
+	return true
+}
+
 // leastContext is less than a CUDA context takes.
 const leastContext = 256 << 20
 
@@ -184,7 +228,7 @@ func (p *process) look(capacity float64) {
 	t := test{least: leastPoints, floor: floor, equal: 3, about: 0.15, certain: 4, pairs: 6}
 	got, ok := p.steps.find(t)
 	if ok {
-		p.leak, p.leaks = got, true
+		p.leak, p.leaks, p.leaked = got, true, true
 		p.leakUpTo = float64(p.step) + max(got.part, 16)
 	}
 	if p.leaks && float64(p.step) > p.leakUpTo {

@@ -41,23 +41,23 @@ type CurvePoint struct {
 // ProcessView is one process on a card.
 type ProcessView struct {
 	Process
-	GPU       int
-	Watched   bool
-	State     State   // of a process that is watched
-	Step      Step    // the newest; N is 0 if the process reports none
-	Seconds   float64 // of a recent step
-	Capacity  float64 // how much PyTorch could reserve
-	Reading   Reading
-	Trained   int
-	Gone      bool
-	Curve     []StepPoint // what its steps took, oldest first
-	Predicted float64     // what each step was expected to take; 0: nothing was
+	GPU      int
+	Watched  bool
+	State    State   // of a process that is watched
+	Step     Step    // the newest; N is 0 if the process reports none
+	Seconds  float64 // of a recent step
+	Capacity float64 // how much PyTorch could reserve
+	Reading  Reading
+	Trained  int
+	Gone     bool
+	Curve    []StepPoint // what its steps took, oldest first
 }
 
 // StepPoint is a point of the curve of a process: the largest values of some steps.
 type StepPoint struct {
 	Step                      int
 	Allocated, Peak, Reserved float64
+	Predicted                 Peak // zero: nothing was predicted
 }
 
 // View returns what there is to show.
@@ -132,5 +132,5 @@ func mergeCurve(a, b CurvePoint) CurvePoint {
 }
 
 func mergeSteps(a, b StepPoint) StepPoint {
-	return StepPoint{b.Step, max(a.Allocated, b.Allocated), max(a.Peak, b.Peak), max(a.Reserved, b.Reserved)}
+	return StepPoint{b.Step, max(a.Allocated, b.Allocated), max(a.Peak, b.Peak), max(a.Reserved, b.Reserved), highestOf(a.Predicted, b.Predicted)}
 }

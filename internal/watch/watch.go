@@ -18,6 +18,8 @@
 //	unprobed.go  the state of a process of which only the driver tells
 //	forecast.go  when memory will run out
 //	advice.go    what to do
+//	expect.go    what was predicted, and the first step that takes something else
+//	ranks.go     processes of one run, side by side
 //	view.go      all there is to show
 package watch
 
@@ -52,6 +54,9 @@ type Watcher struct {
 	stepped int    // training steps in all
 	own     bool   // only processes that report are watched
 	notes   []Note // the newest
+
+	expected *Expected        // what was predicted; nil: nothing
+	advised  map[State]string // what to do, if somebody has computed it
 }
 
 // mostNotes is how many notes are kept for a screen.
@@ -97,6 +102,10 @@ func (w *Watcher) start(e Event) {
 	if w.pid == 0 {
 		w.pid = e.PID
 	}
+	if e.Rank != nil {
+		p := w.process(e.PID)
+		p.rank, p.world = e.Rank, e.World
+	}
 }
 
 func (w *Watcher) process(pid int) *process {
@@ -125,7 +134,7 @@ func (w *Watcher) addStep(e Event) {
 		pid = w.pid
 	}
 	p := w.process(pid)
-	p.addStep(e.T, e.Step)
+	p.addStep(e.T, e.Step, w.expected)
 	if e.Step.Phase == Train {
 		w.stepped++
 		p.look(w.capacity(p))
@@ -150,6 +159,7 @@ func (w *Watcher) addGPU(e Event) {
 	c.add(e.T, e.GPU)
 	c.others = map[int]int64{}
 	for _, p := range w.procs {
+		delete(p.held, c.index)
 		if p.gpu == c.index {
 			p.present = false
 		}
@@ -160,7 +170,9 @@ func (w *Watcher) addGPU(e Event) {
 			continue
 		}
 		p := w.process(x.PID)
-		p.gpu = c.index
+		if !p.on(c.index, x.Used) {
+			continue // its main card is another
+		}
 		p.addUsed(e.T, x.Used)
 		if !p.seenStep {
 			p.lookAtMemory(c, w.memoryCapacity(p))
@@ -170,7 +182,7 @@ func (w *Watcher) addGPU(e Event) {
 		if p.gpu != c.index {
 			continue
 		}
-		p.gone = !p.present
+		p.gone = !p.present && len(p.held) == 0
 		if p.gone && !p.seenStep && len(w.procs) > mostGone {
 			delete(w.procs, pid)
 		}
@@ -302,17 +314,49 @@ func (w *Watcher) verdict() Reading {
 		return Reading{State: WarmingUp, Why: "no watched process uses a GPU yet"}
 	}
 	var worst Reading
-	rank := len(States)
+	urgency, room := len(States), 0.0
 	for _, p := range subjects {
 		r := w.judge(p)
 		if len(subjects) > 1 {
 			r.PID = p.pid
 		}
-		if i := slices.Index(States, r.State); i < rank {
-			worst, rank = r, i
+		r.Predicted = w.predicted(p)
+		if text := w.advised[r.State]; text != "" {
+			r.Advice = text
+		}
+		i, left := slices.Index(States, r.State), w.left(p)
+		if i < urgency || i == urgency && left < room {
+			worst, urgency, room = r, i, left
 		}
 	}
+	if len(subjects) > 1 {
+		w.compareRanks(&worst)
+	}
 	return worst
+}
+
+// left returns the share of its memory that a process has left: of two in the same state, the one with less decides.
+func (w *Watcher) left(p *process) float64 {
+	capacity := w.capacity(p)
+	if capacity == 0 {
+		return 1
+	}
+	held := float64(p.used)
+	if p.seenStep {
+		_, held = p.highest()
+	}
+	return 1 - held/capacity
+}
+
+// Advise replaces the advice for a state by one that was computed for this run.
+func (w *Watcher) Advise(s State, text string) {
+	if w.advised == nil {
+		w.advised = map[State]string{}
+	}
+	w.advised[s] = text
+	if w.now.State == s {
+		w.now.Advice = text
+	}
 }
 
 // last returns the reading at the end of a run.
@@ -320,7 +364,7 @@ func (w *Watcher) last(r Reading) Reading {
 	if r.State == OutOfMemory {
 		return r
 	}
-	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Advice: r.Advice}
+	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Advice: r.Advice, Predicted: r.Predicted, Ranks: r.Ranks}
 	out.Why = "the run ended"
 	if w.stepped > 0 {
 		out.Why += fmt.Sprintf(" after step %d", r.Step)
