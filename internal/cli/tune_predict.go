@@ -86,7 +86,7 @@ func (o *tuneOptions) tunedCommand(args []string) ([]string, error) {
 }
 
 // useNamedConfigs takes the config files that the command names for those of the run, if they are.
-func (o *tuneOptions) useNamedConfigs(env Env, words []string) {
+func (o *optimizeOptions) useNamedConfigs(env Env, words []string) {
 	if len(o.paths) > 0 || o.file != "" {
 		return
 	}

@@ -4,6 +4,7 @@ package watch
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -16,7 +17,7 @@ type Peak struct {
 // Expected is what was predicted about each process of a run. The package does not ask who predicted it.
 type Expected struct {
 	Load      Peak    // while the model is loaded; zero: not known
-	Steps     []Peak  // of the first steps; later ones take what the last of them takes
+	Steps     []Peak  // of the first steps; later ones take what those after the first take
 	Eval      Peak    // of an evaluation; zero: none was predicted
 	AfterEval Peak    // of steps after an evaluation; zero: as before it
 	Even      bool    // all batches have one size; otherwise steps may take less
@@ -83,11 +84,8 @@ func (x *Expected) step(p *process, s Step) (want Peak, ok bool) {
 	if len(x.Steps) == 0 {
 		return Peak{}, false
 	}
-	want = x.Steps[min(max(s.N, 1), len(x.Steps))-1]
-	if !x.Even {
-		for _, y := range x.Steps {
-			want = highestOf(want, y)
-		}
+	for _, y := range x.like(s.N) {
+		want = highestOf(want, y)
 	}
 	if p.trained <= 1 { // its peaks are since the process began
 		want = highestOf(want, x.Load)
@@ -96,6 +94,27 @@ func (x *Expected) step(p *process, s Step) (want Peak, ok bool) {
 		want = highestOf(want, x.AfterEval)
 	}
 	return want, true
+}
+
+// like returns the predicted steps that one is like. The first makes the optimizer's states; if lengths vary, any of them
+// may be like any other.
+func (x *Expected) like(step int) []Peak {
+	switch {
+	case len(x.Steps) < 2 || !x.Even:
+		return x.Steps
+	case step <= 1:
+		return x.Steps[:1]
+	}
+	return x.Steps[1:]
+}
+
+// least returns the least that a step like this one is predicted to allocate.
+func (x *Expected) least(step int) float64 {
+	least := math.Inf(1)
+	for _, y := range x.like(step) {
+		least = min(least, y.Allocated)
+	}
+	return least
 }
 
 func highestOf(a, b Peak) Peak {
@@ -130,7 +149,7 @@ func (p *process) compare(x *Expected, s Step) {
 	if s.Phase == Eval {
 		p.evalReserved = max(p.evalReserved, reserved)
 		if !ok {
-			want = Peak{max(p.most.Allocated, x.highest().Allocated), max(p.most.Reserved, x.highest().Reserved)}
+			want = Peak{max(p.most.Allocated, x.Highest().Allocated), max(p.most.Reserved, x.Highest().Reserved)}
 		}
 	}
 	switch {
@@ -138,7 +157,7 @@ func (p *process) compare(x *Expected, s Step) {
 		p.part(x, s, "allocated", want.Allocated, allocated)
 	case x.above(reserved, want.Reserved) && (s.Phase == Eval || reserved > p.evalReserved):
 		p.part(x, s, "reserved", want.Reserved, reserved)
-	case s.Phase == Train && x.Even && x.below(allocated, want.Allocated) && !x.smaller(s.Shape):
+	case s.Phase == Train && x.Even && x.below(allocated, x.least(s.N)) && !x.smaller(s.Shape):
 		if p.fewer++; p.fewer >= fewerInARow {
 			p.part(x, s, "allocated", want.Allocated, allocated)
 		}
@@ -150,7 +169,8 @@ func (p *process) compare(x *Expected, s Step) {
 	}
 }
 
-func (x *Expected) highest() Peak {
+// Highest returns the most that a training step is predicted to take.
+func (x *Expected) Highest() Peak {
 	most := x.AfterEval
 	for _, y := range x.Steps {
 		most = highestOf(most, y)
@@ -176,6 +196,14 @@ func (p *process) part(x *Expected, s Step, what string, predicted, measured flo
 	}
 	at.Why = at.sentence(x, grown, p.heldAt)
 	p.parting = at
+}
+
+// grew explains a step that took too much by a leak that was found later: it was the leak's beginning.
+func (a *Parting) grew(leak trend) {
+	if a != nil && a.Cause == More && a.Phase == Train && leak.from <= float64(a.Step) {
+		a.Cause = Growth
+		a.Why += fmt.Sprintf(": memory that stays between steps grows by %v per step", gib(leak.slope))
+	}
 }
 
 // sentence says what a step took, what was predicted, and what differs.

@@ -67,6 +67,10 @@ func TestParting(t *testing.T) {
 				s.PeakAllocated += int64(s.N-2) * 50 * m
 			}
 		}, 7, Train, "allocated", Growth, ": memory that stays between steps has grown by 250.0 MiB since step 2"},
+		"a fast leak": {func(s *Step) {
+			s.Allocated += int64(s.N) * 100 * m
+			s.PeakAllocated += int64(s.N) * 100 * m
+		}, 3, Train, "allocated", Growth, "step 3 allocated 10.29 GiB instead of the predicted 10.00 GiB (+300.0 MiB, +2.9 %): memory that stays between steps grows by 100.0 MiB per step"},
 		"the cache": {func(s *Step) {
 			if s.N >= 12 {
 				s.Reserved += 2048 * m

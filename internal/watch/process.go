@@ -229,6 +229,7 @@ func (p *process) look(capacity float64) {
 	got, ok := p.steps.find(t)
 	if ok {
 		p.leak, p.leaks, p.leaked = got, true, true
+		p.parting.grew(got)
 		p.leakUpTo = float64(p.step) + max(got.part, 16)
 	}
 	if p.leaks && float64(p.step) > p.leakUpTo {

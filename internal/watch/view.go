@@ -15,6 +15,7 @@ type View struct {
 	Processes []ProcessView
 	Notes     []Note // what the watching itself met, the newest last
 	Ended     bool
+	Expected  *Expected // what was predicted; nil: nothing
 }
 
 // Note is something that the watching itself met.
@@ -43,10 +44,13 @@ type ProcessView struct {
 	Process
 	GPU      int
 	Watched  bool
-	State    State   // of a process that is watched
-	Step     Step    // the newest; N is 0 if the process reports none
-	Seconds  float64 // of a recent step
-	Capacity float64 // how much PyTorch could reserve
+	State    State    // of a process that is watched
+	Step     Step     // the newest; N is 0 if the process reports none
+	Seconds  float64  // of a recent step
+	Capacity float64  // how much PyTorch could reserve
+	Limit    int64    // the cap that the process has set itself; 0: none
+	Rank     *int     // in a run on several GPUs; nil: not known
+	Parting  *Parting // the first step that took something else than was predicted
 	Reading  Reading
 	Trained  int
 	Gone     bool
@@ -62,7 +66,7 @@ type StepPoint struct {
 
 // View returns what there is to show.
 func (w *Watcher) View() View {
-	v := View{T: w.t, Reading: w.now, Ended: w.ended, Notes: slices.Clone(w.notes)}
+	v := View{T: w.t, Reading: w.now, Ended: w.ended, Expected: w.expected, Notes: slices.Clone(w.notes)}
 	for _, i := range slices.Sorted(maps.Keys(w.cards)) {
 		c := w.cards[i]
 		v.Cards = append(v.Cards, CardView{GPU: c.newest, Free: max(0, c.total-c.used), Curve: slices.Clone(c.curve.points), Silent: w.t-c.t > silence})
@@ -90,7 +94,7 @@ func (w *Watcher) viewOf(p *process, name string) ProcessView {
 	r := w.judge(p)
 	x := ProcessView{
 		Process: Process{PID: p.pid, Used: p.used, Name: name}, GPU: max(0, p.gpu), Watched: true, State: r.State, Reading: r,
-		Step: p.last, Seconds: p.stepSeconds(), Capacity: w.capacity(p), Trained: p.trained, Gone: p.gone, Curve: slices.Clone(p.curve.points),
+		Step: p.last, Seconds: p.stepSeconds(), Capacity: w.capacity(p), Trained: p.trained, Gone: p.gone, Limit: p.limit, Rank: p.rank, Parting: p.parting, Curve: slices.Clone(p.curve.points),
 	}
 	x.Step.N = p.step
 	return x

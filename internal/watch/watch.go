@@ -379,5 +379,8 @@ func (w *Watcher) last(r Reading) Reading {
 	return out
 }
 
+// Total returns the memory of the card as PyTorch sees it; 0 if no process has said so.
+func (w *Watcher) Total() int64 { return w.total }
+
 // Now returns the reading at this moment.
 func (w *Watcher) Now() Reading { return w.now }

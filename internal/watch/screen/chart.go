@@ -4,6 +4,8 @@ package screen
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"snug/internal/term"
 	"snug/internal/units"
@@ -31,6 +33,7 @@ func (c Canvas) chart(v watch.View, rows int) []string {
 	width := c.Width - margin
 	lines := s.Chart(term.Chart{
 		Inner: stretch(x.inner, width), Outer: stretch(x.outer, width), Height: rows - 3, Full: most, Top: fmt.Sprintf("%10s", units.Bytes(most)), Mark: -1,
+		Line: stretch(x.line, width),
 	})
 	axis := c.apartIn(width, x.from, x.to)
 	return append(append([]string{c.dim(x.what)}, lines...), c.dim(fmt.Sprintf("%*s%s", margin, "", axis)))
@@ -48,14 +51,15 @@ const smallShare = 0.2
 // series is what the curve shows.
 type series struct {
 	inner, outer []uint64
-	from, to     string  // labels of its ends
-	what         string  // its title
-	capacity     float64 // what could be used at most
+	line         []uint64 // what was predicted; nil: nothing
+	from, to     string   // labels of its ends
+	what         string   // its title
+	capacity     float64  // what could be used at most
 }
 
 func (x series) most() uint64 {
 	most := uint64(0)
-	for _, y := range x.outer {
+	for _, y := range append(slices.Clone(x.outer), x.line...) {
 		most = max(most, y)
 	}
 	return most
@@ -91,8 +95,19 @@ func (c Canvas) series(v watch.View) series {
 func (c Canvas) steps(p watch.ProcessView) series {
 	s := term.Screen{Unicode: c.Unicode}
 	x := series{capacity: p.Capacity, what: fmt.Sprintf("memory of process %d: %s used by steps  %s kept by PyTorch", p.PID, s.Solid(), s.Shade())}
+	if p.Rank != nil {
+		x.what = strings.Replace(x.what, "process", fmt.Sprintf("rank %d, process", *p.Rank), 1)
+	}
+	predicted := false
 	for _, y := range p.Curve {
 		x.inner, x.outer = append(x.inner, uint64(y.Peak)), append(x.outer, uint64(max(y.Reserved, y.Peak)))
+		x.line = append(x.line, uint64(y.Predicted.Allocated))
+		predicted = predicted || y.Predicted.Allocated > 0
+	}
+	if predicted {
+		x.what = strings.TrimPrefix(x.what, "memory of ") + fmt.Sprintf("  %s predicted", strings.Repeat(s.Stroke(), 2))
+	} else {
+		x.line = nil
 	}
 	x.from, x.to = fmt.Sprintf("step %d", p.Curve[0].Step), fmt.Sprintf("step %d", p.Curve[len(p.Curve)-1].Step)
 	return x
@@ -101,6 +116,9 @@ func (c Canvas) steps(p watch.ProcessView) series {
 // stretch returns a series of another length: the largest of what falls together, and the same again where there are
 // fewer values than columns.
 func stretch(values []uint64, width int) []uint64 {
+	if values == nil {
+		return nil
+	}
 	out := make([]uint64, width)
 	for i := range out {
 		first, last := i*len(values)/width, max(i*len(values)/width+1, (i+1)*len(values)/width)
