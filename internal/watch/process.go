@@ -19,7 +19,7 @@ const (
 // process is what is known about one process.
 type process struct {
 	pid     int
-	gpu     int
+	gpu     Device
 	limit   int64
 	steps   history // allocated at the end of training steps
 	peaks   []stepPeak
@@ -69,9 +69,9 @@ type process struct {
 	heldAt       int     // the last of them
 	leaked       bool    // it was leaking at some time
 
-	rank  *int          // in a run on several GPUs; nil: it does not say
-	world int           // ranks of that run
-	held  map[int]int64 // by the driver's count, on each card
+	rank  *int             // in a run on several GPUs; nil: it does not say
+	world int              // ranks of that run
+	held  map[Device]int64 // by the driver's count, on each card
 }
 
 // stepPeak is what a recent training step took.
@@ -181,13 +181,13 @@ func (p *process) recentPeaks(n int) []stepPeak { return p.peaks[max(0, len(p.pe
 
 // on notes what the process holds on a card, and reports whether that is its main card: the one it holds most on. A
 // process of a run on several GPUs may have a context on the first card as well.
-func (p *process) on(card int, used int64) bool {
+func (p *process) on(card Device, used int64) bool {
 	if p.held == nil {
-		p.held = map[int]int64{}
+		p.held = map[Device]int64{}
 	}
 	p.held[card] = used
 	for other, n := range p.held {
-		if n > used || n == used && other < card {
+		if n > used || n == used && other.before(card) {
 			return false
 		}
 	}

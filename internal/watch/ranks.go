@@ -54,7 +54,7 @@ func (w *Watcher) ranks() []Rank {
 	peers := w.peers()
 	for _, p := range peers {
 		allocated, reserved := p.highest()
-		r := Rank{Rank: p.rank, PID: p.pid, GPU: max(0, p.gpu), Peak: Peak{allocated, reserved}}
+		r := Rank{Rank: p.rank, PID: p.pid, GPU: max(0, p.gpu.Index), Peak: Peak{allocated, reserved}}
 		if capacity := w.capacity(p); capacity > 0 {
 			r.Share = reserved / capacity
 		}

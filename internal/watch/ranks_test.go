@@ -66,8 +66,8 @@ func TestRanks(t *testing.T) {
 func TestMainCard(t *testing.T) {
 	w := ranked([4]int64{40, 40, 40, 40}, [4]int{8, 8, 8, 8})
 	for _, p := range w.View().Processes {
-		if want := p.PID - 100; p.GPU != want || p.Used != 41<<30 || p.Gone {
-			t.Errorf("process %d: card %d with %d bytes, gone %t", p.PID, p.GPU, p.Used, p.Gone)
+		if want := p.PID - 100; p.GPU.Index != want || p.Used != 41<<30 || p.Gone {
+			t.Errorf("process %d: %v with %d bytes, gone %t", p.PID, p.GPU, p.Used, p.Gone)
 		}
 	}
 }

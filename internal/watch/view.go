@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -42,7 +43,7 @@ type CurvePoint struct {
 // ProcessView is one process on a card.
 type ProcessView struct {
 	Process
-	GPU      int
+	GPU      Device
 	Watched  bool
 	State    State    // of a process that is watched
 	Step     Step     // the newest; N is 0 if the process reports none
@@ -67,7 +68,8 @@ type StepPoint struct {
 // View returns what there is to show.
 func (w *Watcher) View() View {
 	v := View{T: w.t, Reading: w.now, Ended: w.ended, Expected: w.expected, Notes: slices.Clone(w.notes)}
-	for _, i := range slices.Sorted(maps.Keys(w.cards)) {
+	order := func(a, b Device) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Slice, b.Slice)) }
+	for _, i := range slices.SortedFunc(maps.Keys(w.cards), order) {
 		c := w.cards[i]
 		v.Cards = append(v.Cards, CardView{GPU: c.newest, Free: max(0, c.total-c.used), Curve: slices.Clone(c.curve.points), Silent: w.t-c.t > silence})
 	}
@@ -76,7 +78,7 @@ func (w *Watcher) View() View {
 		for _, x := range c.newest.Procs {
 			names[x.PID] = x.Name
 			if !w.mine(x.PID) {
-				v.Processes = append(v.Processes, ProcessView{Process: x, GPU: c.index})
+				v.Processes = append(v.Processes, ProcessView{Process: x, GPU: c.device})
 			}
 		}
 	}
@@ -93,7 +95,7 @@ const silence = 15
 func (w *Watcher) viewOf(p *process, name string) ProcessView {
 	r := w.judge(p)
 	x := ProcessView{
-		Process: Process{PID: p.pid, Used: p.used, Name: name}, GPU: max(0, p.gpu), Watched: true, State: r.State, Reading: r,
+		Process: Process{PID: p.pid, Used: p.used, Name: name}, GPU: p.gpu, Watched: true, State: r.State, Reading: r,
 		Step: p.last, Seconds: p.stepSeconds(), Capacity: w.capacity(p), Trained: p.trained, Gone: p.gone, Limit: p.limit, Rank: p.rank, Parting: p.parting, Curve: slices.Clone(p.curve.points),
 	}
 	x.Step.N = p.step

@@ -43,7 +43,7 @@ type Watcher struct {
 	total   int64
 	limit   int64
 	procs   map[int]*process
-	cards   map[int]*card
+	cards   map[Device]*card
 	t       float64
 	now     Reading
 	told    bool // now holds a reading
@@ -64,7 +64,7 @@ const mostNotes = 8
 
 // New returns a Watcher.
 func New(o Options) *Watcher {
-	return &Watcher{opts: o, started: map[int]bool{}, procs: map[int]*process{}, cards: map[int]*card{}}
+	return &Watcher{opts: o, started: map[int]bool{}, procs: map[int]*process{}, cards: map[Device]*card{}}
 }
 
 // Add takes an event. It returns the reading, and whether the state has changed.
@@ -111,7 +111,7 @@ func (w *Watcher) start(e Event) {
 func (w *Watcher) process(pid int) *process {
 	p := w.procs[pid]
 	if p == nil {
-		p = &process{pid: pid, gpu: -1, limit: w.limit, curve: curve[StepPoint]{merge: mergeSteps}}
+		p = &process{pid: pid, gpu: Device{Index: -1}, limit: w.limit, curve: curve[StepPoint]{merge: mergeSteps}}
 		w.procs[pid] = p
 	}
 	return p
@@ -151,16 +151,17 @@ func (w *Watcher) addOOM(e Event) {
 }
 
 func (w *Watcher) addGPU(e Event) {
-	c := w.cards[e.GPU.Index]
+	device := e.GPU.Device()
+	c := w.cards[device]
 	if c == nil {
-		c = &card{index: e.GPU.Index, curve: curve[CurvePoint]{merge: mergeCurve}}
-		w.cards[e.GPU.Index] = c
+		c = &card{device: device, curve: curve[CurvePoint]{merge: mergeCurve}}
+		w.cards[device] = c
 	}
 	c.add(e.T, e.GPU)
 	c.others = map[int]int64{}
 	for _, p := range w.procs {
-		delete(p.held, c.index)
-		if p.gpu == c.index {
+		delete(p.held, device)
+		if p.gpu == device {
 			p.present = false
 		}
 	}
@@ -170,7 +171,7 @@ func (w *Watcher) addGPU(e Event) {
 			continue
 		}
 		p := w.process(x.PID)
-		if !p.on(c.index, x.Used) {
+		if !p.on(device, x.Used) {
 			continue // its main card is another
 		}
 		p.addUsed(e.T, x.Used)
@@ -179,7 +180,7 @@ func (w *Watcher) addGPU(e Event) {
 		}
 	}
 	for pid, p := range w.procs {
-		if p.gpu != c.index {
+		if p.gpu != device {
 			continue
 		}
 		p.gone = !p.present && len(p.held) == 0

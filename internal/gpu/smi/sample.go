@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,12 @@ var sampled = []string{
 	"enforced.power.limit", "temperature.gpu", "clocks_throttle_reasons.active", "name",
 }
 
-// Open returns a sampler that runs nvidia-smi for each sample, if it answers now.
+// Open returns a sampler that runs nvidia-smi for each sample, if it answers now. MIG instances are only in its long
+// answer.
 func (s Source) Open(ctx context.Context) (gpu.Sampler, error) {
+	if r, err := s.Report(ctx); err == nil && slices.ContainsFunc(r.Devices, func(d gpu.Device) bool { return len(d.Slices) > 0 }) {
+		return gpu.Repeated{Source: s}.Open(ctx)
+	}
 	a := sampler{s}
 	_, err := a.Sample(ctx)
 	return a, err

@@ -66,18 +66,18 @@ func (x series) most() uint64 {
 }
 
 func (c Canvas) series(v watch.View) series {
-	index := 0
+	index := watch.Device{}
 	if len(v.Cards) > 0 {
-		index = v.Cards[c.Card%len(v.Cards)].Index
+		index = v.Cards[c.Card%len(v.Cards)].Device()
 	}
 	for _, p := range v.Processes {
 		if p.Watched && len(p.Curve) > 1 && (p.GPU == index || len(v.Cards) < 2) {
 			return c.steps(p)
 		}
 	}
-	x := series{what: fmt.Sprintf("memory in use on GPU %d", index)}
+	x := series{what: fmt.Sprintf("memory in use on %v", index)}
 	for _, card := range v.Cards {
-		if card.Index != index {
+		if card.Device() != index {
 			continue
 		}
 		x.capacity = float64(card.Total)

@@ -221,7 +221,7 @@ func (c Canvas) card(x watch.CardView) string {
 	if x.Name != "" {
 		name = fmt.Sprintf("%-12s ", shortName(x.Name))
 	}
-	text := fmt.Sprintf("GPU %d %s%s %9s of %9s", x.Index, name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
+	text := fmt.Sprintf("%v %s%s %9s of %9s", x.Device(), name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
 	slowed := strings.Join(x.Throttle, ", ")
 	switch {
 	case x.Util != nil && slowed != "" && c.Width < wide:
@@ -297,7 +297,7 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 	}
 	total := p.Capacity
 	for _, x := range v.Cards {
-		if x.Index == p.GPU && total == 0 {
+		if x.Device() == p.GPU && total == 0 {
 			total = float64(x.Total)
 		}
 	}
