@@ -61,6 +61,8 @@ type process struct {
 	want         Peak     // what was predicted about the newest step
 	parting      *Parting // the first step that took something else
 	evaluated    bool
+	evalStep     int     // the training step before the newest evaluation
+	evalEvery    int     // training steps between the last two evaluations
 	evalReserved float64 // the most that was reserved in an evaluation
 	most         Peak    // of the training steps that were compared
 	mostEver     Peak    // of all steps, evaluations too
@@ -97,7 +99,10 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	above := float64(s.PeakAllocated - s.Allocated)
 	p.mostEver = highestOf(p.mostEver, Peak{float64(s.PeakAllocated), float64(s.PeakReserved)})
 	if s.Phase == Eval {
-		p.evaluating, p.evaluated = true, true
+		if !p.evaluating && p.evaluated {
+			p.evalEvery = s.N - p.evalStep
+		}
+		p.evaluating, p.evaluated, p.evalStep = true, true, s.N
 		p.expect(s, x)
 		p.evalPeak = max(p.evalPeak, float64(s.PeakAllocated)-p.staying())
 		p.last = s
@@ -236,7 +241,7 @@ func (p *process) look(capacity float64) {
 		p.leaks = false
 	}
 	p.filling = false
-	if p.leaks && !p.shapes().varies {
+	if p.leaks && !p.shapes(recentSteps).varies {
 		p.fills, p.filling = p.cache.find(t)
 	}
 }
@@ -314,6 +319,7 @@ func (p *process) shapesUnclear() bool {
 
 // shapes describes how batches and memory vary together in the recent steps.
 type shapes struct {
+	steps       int     // that were looked at
 	varies      bool    // a fifth or more of the batches have another size than the most common
 	correlation float64 // of the batch's size and what the step took
 	low, high   float64 // sizes
@@ -323,14 +329,15 @@ type shapes struct {
 	grows       bool    // each batch is as large as the one before, or larger
 }
 
-func (p *process) shapes() shapes {
-	recent := slices.DeleteFunc(slices.Clone(p.recentPeaks(recentSteps)), func(x stepPeak) bool { return x.afterEval })
+// shapes looks at the last n steps.
+func (p *process) shapes(n int) shapes {
+	recent := slices.DeleteFunc(slices.Clone(p.recentPeaks(n)), func(x stepPeak) bool { return x.afterEval })
 	if len(recent) < shapeSteps {
 		return shapes{}
 	}
 	sizes := map[float64]int{}
 	common := 0
-	out := shapes{low: math.Inf(1), lowPeak: math.Inf(1), grows: true}
+	out := shapes{steps: len(recent), low: math.Inf(1), lowPeak: math.Inf(1), grows: true}
 	var xs, ys []float64
 	for i, x := range recent {
 		if !x.shapeOK {
