@@ -67,6 +67,12 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	return p.describing(project, out), nil
 }
 
+// describes reports whether flags describe a run.
+func (f *setupFlags) describes(p *projectFlags) bool {
+	over, err := f.fields()
+	return err != nil || len(over) > 0 || f.file != "" || len(p.paths) > 0 || f.flags.Changed("dir")
+}
+
 // describing returns requests whose errors say what the files tell about the model, where the program's code shows none.
 func (f *projectFlags) describing(project *config.Project, rs requests) requests {
 	return func(yield func(request, error) bool) {

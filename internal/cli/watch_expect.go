@@ -38,16 +38,10 @@ type expecting struct {
 	plans  map[uint64]string // advice, by the cap of the run
 }
 
-// describes reports whether flags describe a run.
-func (o *optimizeOptions) describes() bool {
-	over, err := o.fields()
-	return err != nil || len(over) > 0 || o.file != "" || len(o.paths) > 0 || o.flags.Changed("dir")
-}
-
 // expecting returns the run that flags describe or, if snug starts it, the one that the folder's files describe; nil
 // if there is none.
 func (o *watchOptions) expecting(env Env) (*expecting, error) {
-	x := &expecting{env: env, o: &o.run, asked: o.run.describes(), plans: map[uint64]string{}}
+	x := &expecting{env: env, o: &o.run, asked: o.run.describes(&o.run.projectFlags), plans: map[uint64]string{}}
 	if !x.asked && len(o.command) == 0 {
 		return nil, nil
 	}

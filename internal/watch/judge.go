@@ -68,7 +68,7 @@ func (w *Watcher) leaking(p *process, r *Reading) bool {
 	r.State = Leaking
 	r.Why = fmt.Sprintf("allocated memory has grown by %v per step since step %.0f", gib(p.leak.slope), p.leak.from)
 	if low, high := gib(p.leak.low).String(), gib(p.leak.high).String(); low != high {
-		r.Why += fmt.Sprintf(" (95 %% interval %s to %s)", low, high)
+		r.Why += fmt.Sprintf(" (between %s and %s)", low, high)
 	}
 	if len(p.last.Shape) > 0 {
 		r.Why += ", and larger batches do not explain it"
