@@ -40,55 +40,58 @@ func followed(x *Expected, change func(s *Step)) *Watcher {
 	return w
 }
 
-// TestParting changes one thing in a run that was predicted: the first step that differs is named, with what differs.
+// partings are changes of one thing in a run that was predicted, and what they are called.
+var partings = map[string]struct {
+	change func(s *Step)
+	step   int
+	phase  Phase
+	what   string
+	cause  Cause
+	why    string
+}{
+	"more": {func(s *Step) {
+		if s.N >= 5 && s.Phase == Train {
+			s.PeakAllocated += 1024 * mib
+		}
+	}, 5, Train, "allocated", More, "step 5 allocated 11.00 GiB instead of the predicted 10.00 GiB (+1.00 GiB, +10.0 %)"},
+	"a larger batch": {func(s *Step) {
+		if s.N == 7 && s.Phase == Train {
+			s.PeakAllocated, s.Shape = s.PeakAllocated*2, []int{16, 512}
+		}
+	}, 7, Train, "allocated", LargerBatch, ": its batch of shape 16 x 512 is larger than the predicted 8 x 512, for which 19.00 GiB is predicted"},
+	"growth": {func(s *Step) {
+		if s.N > 2 {
+			s.Allocated += int64(s.N-2) * 50 * mib
+			s.PeakAllocated += int64(s.N-2) * 50 * mib
+		}
+	}, 7, Train, "allocated", Growth, ": memory that stays between steps has grown by 250.0 MiB since step 2"},
+	"a fast leak": {func(s *Step) {
+		s.Allocated += int64(s.N) * 100 * mib
+		s.PeakAllocated += int64(s.N) * 100 * mib
+	}, 3, Train, "allocated", Growth, "step 3 allocated 10.29 GiB instead of the predicted 10.00 GiB (+300.0 MiB, +2.9 %): memory that stays between steps grows by 100.0 MiB per step"},
+	"the cache": {func(s *Step) {
+		if s.N >= 12 {
+			s.Reserved += 2048 * mib
+			s.PeakReserved += 2048 * mib
+		}
+	}, 12, Train, "reserved", Fragments, "step 12 reserved 13.00 GiB instead of the predicted 11.00 GiB (+2.00 GiB, +18.2 %): tensors take what was predicted"},
+	"a larger evaluation": {func(s *Step) {
+		if s.Phase == Eval {
+			s.PeakAllocated += 1024 * mib
+		}
+	}, 10, Eval, "allocated", More, "the evaluation after step 10 allocated 7.00 GiB"},
+	"less": {func(s *Step) {
+		if s.Phase == Train {
+			s.PeakAllocated -= 4096 * mib
+		}
+	}, 3, Train, "allocated", Less, "step 3 allocated 6.00 GiB instead of the predicted 10.00 GiB (-4.00 GiB, -40.0 %)"},
+}
+
+const mib = int64(1) << 20
+
+// TestParting changes one thing: the first step that differs is named, with what differs.
 func TestParting(t *testing.T) {
-	const m = int64(1) << 20
-	tests := map[string]struct {
-		change func(s *Step)
-		step   int
-		phase  Phase
-		what   string
-		cause  Cause
-		why    string
-	}{
-		"more": {func(s *Step) {
-			if s.N >= 5 && s.Phase == Train {
-				s.PeakAllocated += 1024 * m
-			}
-		}, 5, Train, "allocated", More, "step 5 allocated 11.00 GiB instead of the predicted 10.00 GiB (+1.00 GiB, +10.0 %)"},
-		"a larger batch": {func(s *Step) {
-			if s.N == 7 && s.Phase == Train {
-				s.PeakAllocated, s.Shape = s.PeakAllocated*2, []int{16, 512}
-			}
-		}, 7, Train, "allocated", LargerBatch, ": its batch of shape 16 x 512 is larger than the predicted 8 x 512, for which 19.00 GiB is predicted"},
-		"growth": {func(s *Step) {
-			if s.N > 2 {
-				s.Allocated += int64(s.N-2) * 50 * m
-				s.PeakAllocated += int64(s.N-2) * 50 * m
-			}
-		}, 7, Train, "allocated", Growth, ": memory that stays between steps has grown by 250.0 MiB since step 2"},
-		"a fast leak": {func(s *Step) {
-			s.Allocated += int64(s.N) * 100 * m
-			s.PeakAllocated += int64(s.N) * 100 * m
-		}, 3, Train, "allocated", Growth, "step 3 allocated 10.29 GiB instead of the predicted 10.00 GiB (+300.0 MiB, +2.9 %): memory that stays between steps grows by 100.0 MiB per step"},
-		"the cache": {func(s *Step) {
-			if s.N >= 12 {
-				s.Reserved += 2048 * m
-				s.PeakReserved += 2048 * m
-			}
-		}, 12, Train, "reserved", Fragments, "step 12 reserved 13.00 GiB instead of the predicted 11.00 GiB (+2.00 GiB, +18.2 %): tensors take what was predicted"},
-		"a larger evaluation": {func(s *Step) {
-			if s.Phase == Eval {
-				s.PeakAllocated += 1024 * m
-			}
-		}, 10, Eval, "allocated", More, "the evaluation after step 10 allocated 7.00 GiB"},
-		"less": {func(s *Step) {
-			if s.Phase == Train {
-				s.PeakAllocated -= 4096 * m
-			}
-		}, 3, Train, "allocated", Less, "step 3 allocated 6.00 GiB instead of the predicted 10.00 GiB (-4.00 GiB, -40.0 %)"},
-	}
-	for name, tt := range tests {
+	for name, tt := range partings {
 		t.Run(name, func(t *testing.T) {
 			x := expectedRun()
 			x.At = func(shape []int) (Peak, bool) {

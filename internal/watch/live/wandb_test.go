@@ -28,7 +28,7 @@ func TestTorchWandB(t *testing.T) {
 	var out bytes.Buffer
 	c := &Command{
 		Args: []string{python, "testdata/wandb_train.py", folder, "testdata/train.py"}, WandB: true,
-		Env: append(os.Environ(), "WANDB_MODE=offline"), Stdout: &out, Stderr: &out, TempDir: t.TempDir(),
+		Env: append(os.Environ(), "WANDB_MODE=offline", "WANDB_CACHE_DIR="+folder, "WANDB_CONFIG_DIR="+folder, "WANDB_DATA_DIR="+folder), Stdout: &out, Stderr: &out, TempDir: t.TempDir(),
 	}
 	var events []watch.Event
 	err := Run(context.Background(), Config{Sources: []gpu.SampledSource{newFake(used(10))}, Interval: 100 * time.Millisecond, Command: c}, func(e watch.Event) { events = append(events, e) })
