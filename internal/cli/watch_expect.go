@@ -49,6 +49,8 @@ func (o *watchOptions) expecting(env Env) (*expecting, error) {
 		o.run.started = o.run.startedScript(o.command)
 		o.run.useNamedConfigs(env, o.command)
 	}
+	done := env.working("reading the run's settings")
+	defer done()
 	var err error
 	if x.today, err = o.run.today(env); err == nil {
 		x.setup, err = x.today.only()
