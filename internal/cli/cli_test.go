@@ -36,6 +36,11 @@ func TestMain(m *testing.M) {
 			WriteFile: func(path string, data []byte) error { return os.WriteFile(path, data, 0o644) },
 			LookupEnv: os.LookupEnv, GPUs: recordedGPUs(os.Getenv("GPUS")), Samplers: recordedSamples(os.Getenv("SAMPLES")),
 		}, os.Args[1:]))
+	}, "reportsteps": func() {
+		if err := reportSteps(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}})
 }
 

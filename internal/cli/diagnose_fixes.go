@@ -25,7 +25,7 @@ var sized = map[diagnose.Code]bool{
 
 // compute simulates the failed run, if it is known, and puts the changes that would make it fit first.
 func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verdict, paths []string) error {
-	described := o.describes()
+	described := o.describes(&o.projectFlags)
 	if !sized[v.Code] || v.Message == nil {
 		if described {
 			env.note("the flags that describe the run have no effect: the cause is not its size")
@@ -48,17 +48,11 @@ func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verd
 	return nil
 }
 
-// describes reports whether flags describe the run.
-func (o *diagnoseOptions) describes() bool {
-	over, err := o.fields()
-	return err != nil || len(over) > 0 || o.file != "" || len(o.paths) > 0 || o.flags.Changed("dir")
-}
-
-// failed returns the setup of the failed run and the folder that it was found in: from flags, or from configs
-// next to the script in the traceback, in the given folders, or in this folder. It returns nil if none is
-// found.
+// failed returns the setup of the run that failed and the folder that it was found in: from flags, or from the
+// configs beside the script that the traceback names, in the folders that were given, or here. It is nil if
+// none is found.
 func (o *diagnoseOptions) failed(env Env, v *diagnose.Verdict, paths []string) (*setup.Setup, string, error) {
-	if o.describes() {
+	if o.describes(&o.projectFlags) {
 		s, err := o.first(env, &o.projectFlags)
 		return s, "", err
 	}

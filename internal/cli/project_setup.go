@@ -74,8 +74,13 @@ func notesOf(project *config.Project, fields map[string]any) []string {
 	return briefly(slices.Concat(found, project.Warnings(fields)))
 }
 
-// describing returns requests whose errors describe the model as found in the files, if the program's code does not
-// show it.
+// describes reports whether flags describe a run.
+func (f *setupFlags) describes(p *projectFlags) bool {
+	over, err := f.fields()
+	return err != nil || len(over) > 0 || f.file != "" || len(p.paths) > 0 || f.flags.Changed("dir")
+}
+
+// describing returns requests whose errors say what the files tell about the model, where the program's code shows none.
 func (f *projectFlags) describing(project *config.Project, rs requests) requests {
 	return func(yield func(request, error) bool) {
 		for r, err := range rs {

@@ -41,6 +41,14 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 
 // addRun adds the flags that describe one run, and the card.
 func (f *setupFlags) addRun(cmd *cobra.Command) {
+	f.addSettings(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card: H200, RTX-4090, ... (default: this machine's)")
+	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (as sold), 24GiB or 24GB")
+}
+
+// addSettings adds the flags that describe one run.
+func (f *setupFlags) addSettings(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.flags = fs
@@ -49,8 +57,6 @@ func (f *setupFlags) addRun(cmd *cobra.Command) {
 	for x, flag := range settingFlags() {
 		addFlag(fs, x, flag)
 	}
-	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card: H200, RTX-4090, ... (default: this machine's)")
-	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (as sold), 24GiB or 24GB")
 	alsoCalled(cmd, "allocator", "alloc-conf") // as in snug replay
 }
 

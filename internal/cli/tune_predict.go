@@ -85,9 +85,8 @@ func (o *tuneOptions) tunedCommand(args []string) ([]string, error) {
 	return words, err
 }
 
-// useNamedConfigs uses the config files named in the command as those of the run, if they contain its
-// settings.
-func (o *tuneOptions) useNamedConfigs(env Env, words []string) {
+// useNamedConfigs takes the config files that the command names for those of the run, if they are.
+func (o *optimizeOptions) useNamedConfigs(env Env, words []string) {
 	if len(o.paths) > 0 || o.file != "" {
 		return
 	}

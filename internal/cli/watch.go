@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snug/internal/plan"
 	"snug/internal/watch"
 	"snug/internal/watch/export"
 )
@@ -32,6 +33,7 @@ type watchOptions struct {
 	on         []string
 	notify     bool
 	wandb      bool
+	run        optimizeOptions // what describes the run
 
 	paced   bool          // --speed was given
 	command []string      // after --
@@ -50,12 +52,19 @@ view fills the screen; otherwise snug prints a line when the state changes.
 The states are warming-up, good, underused, near-limit, leaking, cache-only,
 ragged (memory varies with the batch), evaluating, thrashing (the allocator
 keeps flushing its cache), starved (the GPU waits for data), other-process,
-out-of-memory and ended.`
+out-of-memory and ended.
+
+If the run is known, from flags, from --setup, from a profile (--model
+memory.snug) or, if snug starts it, from the config files of the folder, snug
+predicts what its steps take and names the first one that takes something else.
+The advice then comes from snug optimize, and a run that snug started is saved
+in snug history with its prediction.`
 
 const watchExample = `  snug watch
   snug watch -- python train.py
   snug watch --pid 4711 --record run.jsonl
   snug watch --replay run.jsonl --speed 10
+  snug watch --setup run.yaml -- python train.py
   snug watch --on leaking 'notify-send "$SNUG_WHY"' -- python train.py
   snug watch --plain --prometheus :9835`
 
@@ -98,6 +107,10 @@ func newWatch(env Env) *cobra.Command {
 	f.StringArrayVar(&o.on, "on", nil, "run a command when a `state` is reached: --on leaking 'COMMAND', or leaking=COMMAND; may be repeated")
 	f.BoolVar(&o.notify, "notify", false, "show a desktop notification when a run leaks, comes near its limit or runs out of memory")
 	f.BoolVar(&o.wandb, "wandb", false, "add memory to what the command logs to Weights & Biases")
+	f.StringVar(&o.run.file, "setup", "", "`file` that describes the run, JSON or YAML, to compare it with its prediction")
+	o.run.addSettings(cmd)
+	o.run.addTo(f)
+	o.run.nodes, o.run.goal = 1, string(plan.Throughput)
 	return cmd
 }
 
@@ -204,5 +217,6 @@ func runWatch(ctx context.Context, env Env, o *watchOptions) error {
 	} else {
 		err = s.take(ctx)
 	}
+	s.remember()
 	return errors.Join(err, s.close(), s.verdict(err))
 }

@@ -34,6 +34,8 @@ type watching struct {
 	speed   func() float64 // of a replay
 	failed  error          // of a sink
 	seen    map[watch.State]bool
+	expects *expecting     // nil: nothing is predicted
+	parted  *watch.Parting // the first step that took something else, once it was reported
 }
 
 // newWatching opens the sources and sinks that the flags name.
@@ -51,6 +53,13 @@ func newWatching(env Env, o *watchOptions) (*watching, error) {
 		if o.json || o.once {
 			s.command.Stdout = s.command.Stderr // standard output is for the answer
 		}
+	}
+	var err error
+	if s.expects, err = o.expecting(env); err != nil {
+		return nil, err
+	}
+	if s.expects != nil {
+		s.expects.quiet = s.fullScreen()
 	}
 	if err := s.openSinks(); err != nil {
 		_ = s.close()
@@ -197,8 +206,16 @@ func (s *watching) feed(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	emit := func(e watch.Event) {
+		if e.Kind == watch.KindStep { // the prediction has to be there before the first step
+			s.predict(ctx, e, cancel)
+		}
 		r, changed := s.watcher.Add(e)
 		s.seen[r.State] = true
+		s.predict(ctx, e, cancel)
+		if changed {
+			s.expects.advise(ctx, s.watcher)
+		}
+		s.compare(e)
 		if e.Kind == watch.KindNote && s.o.replay == "" {
 			s.noteEvent(e.Message)
 		}
@@ -216,6 +233,44 @@ func (s *watching) feed(ctx context.Context) error {
 		err = live.Run(ctx, s.config(), emit)
 	}
 	return firstOf(err, s.failed)
+}
+
+// predict predicts the run once its card is known. A recording whose run cannot be predicted is a mistake in the flags; a
+// run that goes on is not stopped for it.
+func (s *watching) predict(ctx context.Context, e watch.Event, stop func()) {
+	err := s.expects.predict(ctx, s.watcher, e)
+	switch {
+	case err != nil && s.o.replay != "":
+		s.failed = firstOf(s.failed, err)
+		stop()
+	case err != nil:
+		s.noteEvent(oneLine(err.Error()))
+	}
+}
+
+// compare reports the first step that takes something else than was predicted.
+func (s *watching) compare(e watch.Event) {
+	if s.parted == nil && e.Kind == watch.KindStep {
+		if s.parted = s.watcher.Parted(); s.parted != nil {
+			s.noteEvent("the run parts from its prediction: " + s.parted.Why)
+		}
+	}
+}
+
+// remember saves what a run that snug started took, beside its prediction.
+func (s *watching) remember() {
+	if s.command == nil || s.command.Outcome == nil {
+		return
+	}
+	torch := ""
+	for _, r := range s.command.Outcome.Reports {
+		if v := r.Versions["torch"]; v != "" {
+			torch = v
+		}
+	}
+	if text := s.expects.keep(s.watcher, torch, s.o.command); text != "" {
+		s.env.say(text)
+	}
 }
 
 // noteEvent prints a note for the user. On the full screen the note is part of the view.

@@ -2,10 +2,7 @@
 
 package gpu
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Hidden is the ordinal of a device that PyTorch would not see.
 const Hidden = -1
@@ -111,7 +108,7 @@ func (d Device) likely() (Card, error) {
 // with its memory.
 func (s Slice) Card(of Device) Card {
 	c := of.Card()
-	c.Name = strings.TrimSpace(c.Name + " MIG " + s.Profile)
+	c.Name = SliceName(c.Name, s.Profile)
 	if s.SMs > 0 && c.SMs > 0 {
 		share := float64(s.SMs) / float64(c.SMs)
 		r := c.Rates

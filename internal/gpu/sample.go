@@ -5,13 +5,16 @@ package gpu
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 )
 
 // Sample is the state of a GPU at one moment. A nil pointer means that the source does not report the value.
 type Sample struct {
 	Maker       Maker     // manufacturer
-	Index       int       // index in the manufacturer's tool
-	UUID        string    // the GPU's unique ID
+	Index       int       // as the maker's own tool counts
+	Slice       *int      // the number of a MIG instance within the GPU; nil: it is the whole GPU
+	UUID        string    // the GPU's unique name
 	Name        string    // as the driver prints it
 	Total       uint64    // bytes, including the driver's share
 	Reserved    uint64    // bytes reserved by the driver, if it reports them
@@ -23,6 +26,14 @@ type Sample struct {
 	Throttle    []string  // why the clocks are reduced, as text
 	Processes   []Process // processes with memory on the GPU
 	Err         error     // set if this GPU does not respond, for example because it fell off the bus
+}
+
+// Label returns what a person calls the device.
+func (s Sample) Label() string {
+	if s.Slice == nil {
+		return fmt.Sprintf("GPU %d", s.Index)
+	}
+	return fmt.Sprintf("GPU %d MIG %d", s.Index, *s.Slice)
 }
 
 // Sampler is an open source that can be queried many times a second.
@@ -61,6 +72,15 @@ func (s repeatedSampler) Sample(ctx context.Context) ([]Sample, error) {
 	}
 	var out []Sample
 	for _, d := range r.Devices {
+		for _, x := range d.Slices {
+			out = append(out, Sample{
+				Maker: d.Maker, Index: d.Index, Slice: &x.Index, UUID: x.UUID, Name: SliceName(d.Name, x.Profile),
+				Total: x.Total, Used: x.Used, Processes: x.Processes,
+			})
+		}
+		if len(d.Slices) > 0 {
+			continue // processes run on the slices alone
+		}
 		out = append(out, Sample{
 			Maker: d.Maker, Index: d.Index, UUID: d.UUID, Name: d.Name,
 			Total: d.Total + d.Reserved, Reserved: d.Reserved, Used: d.Used, Processes: d.Processes,
@@ -68,6 +88,9 @@ func (s repeatedSampler) Sample(ctx context.Context) ([]Sample, error) {
 	}
 	return out, nil
 }
+
+// SliceName returns the name of a MIG instance: the GPU's, and the instance's profile.
+func SliceName(device, profile string) string { return strings.TrimSpace(device + " MIG " + profile) }
 
 func (repeatedSampler) Close() {}
 

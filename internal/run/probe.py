@@ -919,6 +919,7 @@ class Live:
         self.elements = -1  # of the largest batch since the last report, which caused the peaks; self.shape is its shape
         self.spent, self.since, self.logged = 0.0, None, 0.0
         self.kept, self.started = {}, False
+        self.highest = {}  # peaks since the last line for Weights & Biases
 
     put, take_back = Watch.put, Watch.take_back
 
@@ -961,11 +962,20 @@ class Live:
         self.started = True
         device = torch.cuda.current_device()
         total = torch.cuda.get_device_properties(device).total_memory
-        self.send("start", total=total)
+        self.send("start", total=total, **self.rank())
         ask = getattr(torch.cuda, "get_per_process_memory_fraction", None)
         share = ask(device) if ask else 1.0
         if share < 1:
             self.send("limit", limit=int(share * total))
+
+    def rank(self):
+        """Returns the number of this process in a run on several GPUs, as PyTorch or else the launcher counts."""
+        dist = self.torch.distributed
+        if dist.is_available() and dist.is_initialized():
+            rank, world = dist.get_rank(), dist.get_world_size()
+        else:
+            rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+        return dict(rank=rank, world=world) if world > 1 else {}
 
     def follow_limit(self):
         plain = self.torch.cuda.memory.set_per_process_memory_fraction
@@ -1115,7 +1125,7 @@ class Live:
         self.reset_peaks()
         self.waited, self.elements = 0.0, -1
         if self.wandb:
-            quietly(self.log)(fields, began)
+            quietly(self.log)(phase, fields, began)
         self.spent += time.perf_counter() - began
 
     def keep_peaks(self, stats):
@@ -1131,13 +1141,17 @@ class Live:
                 for pool, counter in value.items():
                     yield (name, pool), counter
 
-    def log(self, fields, now):
-        """Adds the figures to what the program itself logs to Weights & Biases, at most once a second."""
+    def log(self, phase, fields, now):
+        """Adds the numbers to the next line that the program itself logs to Weights & Biases, once a second. Peaks are the
+        highest since the last such line; those of an evaluation have names of their own."""
+        prefix = "" if phase == "train" else "evaluation_"
+        for name in ("peak_allocated", "peak_reserved"):
+            self.highest[prefix + name] = max(self.highest.get(prefix + name, 0), fields[name])
         module = sys.modules.get("wandb")
-        if module is None or getattr(module, "run", None) is None or now - self.logged < 1:
+        if phase != "train" or module is None or getattr(module, "run", None) is None or now - self.logged < 1:
             return
-        self.logged = now
-        module.log({"snug/%s_bytes" % name: n for name, n in fields.items()}, commit=False)
+        line, self.logged, self.highest = dict(fields, **self.highest), now, {}
+        module.log({"snug/%s_bytes" % name: n for name, n in line.items()}, commit=False)
 
     def out_of_memory(self, device, alloc, device_total, device_free):
         self.send("oom", message="CUDA out of memory: tried to allocate %d bytes, %d of %d are free" % (alloc, device_free, device_total))

@@ -11,7 +11,8 @@ type Chart struct {
 	Height       int      // rows
 	Full         uint64   // the value at the top; 0: the largest of both
 	Top          string   // the label of the highest row
-	Mark         int      // a column to point at from below; -1: none
+	Mark         int      // a column to point at from below, -1 for none
+	Line         []uint64 // a third quantity, drawn as a line over the others; 0 for none
 }
 
 // Chart draws c as lines, with the axis on the left.
@@ -19,6 +20,9 @@ func (s Screen) Chart(c Chart) []string {
 	full := max(c.Full, 1)
 	for i := range c.Outer {
 		full = max(full, c.Outer[i], c.Inner[i])
+	}
+	for _, y := range c.Line {
+		full = max(full, y)
 	}
 	margin := max(len(c.Top), 1)
 	var lines []string
@@ -44,9 +48,24 @@ func (s Screen) chartRow(c Chart, row int, full uint64) string {
 	for i := range c.Outer {
 		inner := scale(c.Inner[i], full, 8*c.Height) - 8*row
 		outer := scale(c.Outer[i], full, 8*c.Height) - 8*row
+		if c.Line != nil && c.Line[i] > 0 && (scale(c.Line[i], full, 8*c.Height)-1)/8 == row {
+			b.WriteString(s.line(inner))
+			continue
+		}
 		b.WriteString(s.cell(inner, outer))
 	}
 	return b.String()
+}
+
+// Stroke returns the character that a line is drawn with.
+func (s Screen) Stroke() string { return s.pick("─", "-") }
+
+// line returns one cell of a line: over a solid cell it has to be seen too.
+func (s Screen) line(inner int) string {
+	if inner >= 8 {
+		return s.pick("▬", "=")
+	}
+	return s.Stroke()
 }
 
 // cell returns one cell, given how many of its eighths are covered by each quantity.

@@ -30,6 +30,19 @@ func TestChart(t *testing.T) {
 	}
 }
 
+// TestChartLine draws a line above a column, through its shade, and over its solid part.
+func TestChartLine(t *testing.T) {
+	c := Chart{Inner: []uint64{0, 2, 8, 2}, Outer: []uint64{2, 8, 8, 8}, Height: 2, Top: "8 GiB", Mark: -1, Line: []uint64{8, 8, 4, 0}}
+	for want, s := range map[string]Screen{
+		"8 GiB │──█░\n      │░▄▬▄\n    0 └────": {Unicode: true},
+		"8 GiB |--#.\n      |.#=#\n    0 +----": {},
+	} {
+		if diff := cmp.Diff(want, strings.Join(s.Chart(c), "\n")); diff != "" {
+			t.Errorf("Chart() (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestTableFits(t *testing.T) {
 	s := Screen{Width: 40, Unicode: true}
 	lines := s.Table(Table{

@@ -14,7 +14,7 @@ func TestNothingGrows(t *testing.T) {
 		w.Add(Event{T: float64(i), Kind: KindStep, PID: 1, Step: Step{N: i + 1, Phase: Train, Shape: []int{8, 64 + i%7}, Allocated: 1 << 30, Reserved: 2 << 30, PeakAllocated: 3 << 29, Wait: &wait}})
 		w.Add(Event{T: float64(i), Kind: KindNote, Message: "again"})
 	}
-	p, c := w.procs[1], w.cards[0]
+	p, c := w.procs[1], w.cards[Device{}]
 	for what, n := range map[string]int{
 		"recent steps": len(p.steps.recent), "thinned steps": len(p.steps.thin), "peaks": len(p.peaks), "seconds": len(p.seconds), "waits": len(p.waits),
 		"memory": len(p.memory.recent), "thinned memory": len(p.memory.thin), "curve": len(p.curve.points), "card's curve": len(c.curve.points), "use": len(c.utils),

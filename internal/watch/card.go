@@ -6,7 +6,7 @@ import "slices"
 
 // card is what is known about one GPU.
 type card struct {
-	index   int
+	device  Device
 	uuid    string
 	total   int64
 	used    int64

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // Kind is the kind of an event.
@@ -39,8 +40,10 @@ type Event struct {
 	Kind Kind
 	PID  int // of start, limit, step, oom, end
 
-	Total   int64  // start: the card's memory, as PyTorch sees it
-	Own     bool   // start: snug started the run, so only reporting processes are watched
+	Total   int64  // start: memory of the card, as PyTorch sees it
+	Own     bool   // start: snug has started the run, and only processes that report are watched
+	Rank    *int   // start: the process's number in a run on several GPUs; nil if it does not say
+	World   int    // start: how many processes that run has
 	Limit   int64  // limit: the cap
 	Message string // oom, note: the text
 
@@ -50,8 +53,9 @@ type Event struct {
 
 // GPU is a sample of one card.
 type GPU struct {
-	Index       int       // the driver's index
-	UUID        string    // the card's unique ID, if the source reports it
+	Index       int       // as the driver counts
+	Slice       *int      // the number of a MIG instance within the GPU; nil: it is the whole GPU
+	UUID        string    // the card's unique name, if the source knows it
 	Name        string    // as the driver prints it
 	Used, Total int64     // bytes
 	Reserved    int64     // bytes of Total reserved by the driver, if not part of Used
@@ -61,6 +65,41 @@ type GPU struct {
 	Temperature *float64  // degrees Celsius
 	Throttle    []string  // why the clocks are reduced
 	Procs       []Process // processes with memory on the card
+}
+
+// Device identifies a card: a GPU, or a MIG instance of one.
+type Device struct {
+	Index int // of the GPU
+	Slice int // of the instance, from 1 on; 0: the whole GPU
+}
+
+// Device returns the card that a sample is of.
+func (g GPU) Device() Device {
+	if g.Slice == nil {
+		return Device{Index: g.Index}
+	}
+	return Device{g.Index, *g.Slice + 1}
+}
+
+// String returns the name by which people find it: GPU 1, or GPU 1 MIG 0.
+func (d Device) String() string {
+	if d.Slice == 0 {
+		return fmt.Sprintf("GPU %d", d.Index)
+	}
+	return fmt.Sprintf("GPU %d MIG %d", d.Index, d.Slice-1)
+}
+
+// Number returns the card's number as containers name it: 1, or 1:0.
+func (d Device) Number() string {
+	if d.Slice == 0 {
+		return strconv.Itoa(max(0, d.Index))
+	}
+	return fmt.Sprintf("%d:%d", d.Index, d.Slice-1)
+}
+
+// before is the order in which cards are shown.
+func (d Device) before(other Device) bool {
+	return d.Index < other.Index || d.Index == other.Index && d.Slice < other.Slice
 }
 
 // Process is a process on a card.
@@ -88,8 +127,11 @@ type line struct {
 	Total         *int64    `json:"total,omitempty"`
 	PID           *int      `json:"pid,omitempty"`
 	Own           bool      `json:"own,omitempty"`
+	Rank          *int      `json:"rank,omitempty"`
+	World         *int      `json:"world,omitempty"`
 	Limit         *int64    `json:"limit,omitempty"`
 	GPU           *int      `json:"gpu,omitempty"`
+	Slice         *int      `json:"mig,omitempty"`
 	UUID          string    `json:"uuid,omitempty"`
 	Name          string    `json:"name,omitempty"`
 	Used          *int64    `json:"used,omitempty"`
@@ -118,12 +160,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	l := line{T: &t, Kind: e.Kind, PID: given(e.PID), Message: e.Message}
 	switch e.Kind {
 	case KindStart:
-		l.Total, l.Own = given(e.Total), e.Own
+		l.Total, l.Own, l.Rank, l.World = given(e.Total), e.Own, e.Rank, given(e.World)
 	case KindLimit:
 		l.Limit = &e.Limit
 	case KindGPU:
 		g := e.GPU
-		l.GPU, l.UUID, l.Name, l.Used, l.Total, l.DriverShare, l.Util = &g.Index, g.UUID, g.Name, &g.Used, given(g.Total), given(g.Reserved), g.Util
+		l.GPU, l.Slice, l.UUID, l.Name, l.Used, l.Total, l.DriverShare, l.Util = &g.Index, g.Slice, g.UUID, g.Name, &g.Used, given(g.Total), given(g.Reserved), g.Util
 		l.Power, l.PowerLimit, l.Temperature, l.Throttle, l.Procs = g.Power, g.PowerLimit, g.Temperature, g.Throttle, g.Procs
 	case KindStep:
 		s := e.Step
@@ -157,11 +199,11 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	}
 	switch l.Kind {
 	case KindStart:
-		e.Total, e.Own = of(l.Total), l.Own
+		e.Total, e.Own, e.Rank, e.World = of(l.Total), l.Own, l.Rank, of(l.World)
 	case KindLimit:
 		e.Limit = of(l.Limit)
 	case KindGPU:
-		e.GPU = GPU{of(l.GPU), l.UUID, l.Name, of(l.Used), of(l.Total), of(l.DriverShare), l.Util, l.Power, l.PowerLimit, l.Temperature, l.Throttle, l.Procs}
+		e.GPU = GPU{of(l.GPU), l.Slice, l.UUID, l.Name, of(l.Used), of(l.Total), of(l.DriverShare), l.Util, l.Power, l.PowerLimit, l.Temperature, l.Throttle, l.Procs}
 	case KindStep:
 		if l.Step == nil {
 			return errors.New(`"step" is missing`)
@@ -210,7 +252,7 @@ func (e *Event) check() error {
 	switch {
 	case math.Abs(e.T) > 1e12:
 		return fmt.Errorf(`"t" is %g seconds, which is not a time`, e.T)
-	case s.N < 0 || s.Retries < 0 || g.Index < 0 || e.PID < 0:
+	case s.N < 0 || s.Retries < 0 || g.Index < 0 || g.Slice != nil && *g.Slice < 0 || e.PID < 0 || e.World < 0 || e.Rank != nil && *e.Rank < 0:
 		return errors.New("a count is negative")
 	case s.Phase != "" && s.Phase != Train && s.Phase != Eval:
 		return fmt.Errorf(`"phase" is %q, not "train" or "eval"`, s.Phase)

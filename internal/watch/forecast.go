@@ -22,6 +22,9 @@ var (
 	riskHigh   = -math.Log(0.05)
 )
 
+// segment is what PyTorch reserves at once for small tensors: less than that cannot be had at the end.
+const segment = 20 << 20
+
 // forecast adds when memory will run out to the reading.
 func (w *Watcher) forecast(p *process, r *Reading) {
 	capacity := w.capacity(p)
@@ -30,23 +33,76 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	}
 	level, above := p.levels()
 	room := capacity - level
-	at := func(slope, risk float64) float64 {
+	at := func(room, slope, risk float64) float64 {
 		steps := stepsUntil(room, slope, above, risk)
 		if p.evalPeak > 0 {
 			steps = min(steps, max(0, room-p.evalPeak)/slope)
 		}
 		return steps
 	}
-	middle := at(p.leak.slope, riskMiddle)
-	pause := p.leak.part / 2 // a staircase fails at its next rise
-	low, high := min(at(p.leak.high, riskLow), middle-pause), max(at(p.leak.low, riskHigh), middle+pause)
+	middle := at(room, p.leak.slope, riskMiddle)
+	pause := p.leak.part / 2 // a staircase fails at its next step
+	low, high := min(at(room-p.unused()-segment, p.leak.high, riskLow), middle-pause), max(at(room, p.leak.low, riskHigh), middle+pause)
+	if p.evalPeak > 0 {
+		high += float64(p.evalEvery) // memory that an evaluation lacks is missed at the next one
+	}
 	if soonest, likely, ok := p.untilFull(capacity); ok {
 		low, middle = min(low, soonest), min(middle, likely)
 	}
+	low, high = widened(low, middle, high, p.margin(middle))
 	r.StepsToOOM = &[3]int{whole(low), whole(middle), whole(high)}
 	if s := p.stepSeconds(); s > 0 {
 		r.SecondsToOOM = &[3]float64{round(max(low, 0) * s), round(middle * s), round(high * s)}
 	}
+}
+
+// What a forecast is widened by on either side, beyond its parts: a share of the steps that are left, and some steps. It
+// is what the recorded leaks needed so that 95 % of the intervals of each hold the step at which memory ran out, each
+// judged by the others.
+const (
+	spareShare = 0.03
+	spareSteps = 2
+)
+
+// margin returns that share. If batches differ, what they leave behind may differ as well: so many steps have shown the mean
+// of it, and so many are left to stray from it.
+func (p *process) margin(left float64) float64 {
+	if !p.shapes(recentSteps).varies {
+		return spareShare
+	}
+	recent := p.recentPeaks(kept)
+	mean, squares := 0.0, 0.0
+	for _, x := range recent {
+		mean += x.size / float64(len(recent))
+	}
+	for _, x := range recent {
+		squares += (x.size - mean) * (x.size - mean) / float64(len(recent))
+	}
+	if mean <= 0 {
+		return spareShare
+	}
+	seen := min(float64(len(recent)), max(1, float64(p.step)-p.leak.from))
+	return spareShare + 2*math.Sqrt(squares)/mean*(1/math.Sqrt(seen)+1/math.Sqrt(max(left, 1)))
+}
+
+// widened returns an interval with a margin on both sides.
+func widened(low, middle, high, share float64) (float64, float64) {
+	return min(low, middle)*(1-min(share, 0.9)) - spareSteps, max(high, middle)*(1+share) + spareSteps
+}
+
+// unused returns what PyTorch has reserved and not even the largest recent step used. It may be in pieces that are too
+// small for the tensors of a later step, or it may not be: the one is the low end of the forecast, the other its middle.
+func (p *process) unused() float64 {
+	least := math.Inf(1)
+	for _, x := range p.recentPeaks(recentSteps) {
+		if !x.afterEval {
+			least = min(least, x.reserved-x.peak)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return max(0, least)
 }
 
 // untilFull returns after how many steps PyTorch will have reserved all it can get. Tensors that are never freed can
@@ -62,7 +118,12 @@ func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool)
 	if room <= 0 {
 		return 0, 0, false
 	}
-	return room / p.fills.high, room / p.fills.slope, true
+	jump := 0.0 // the cache grows by whole segments, the last of which does not fit
+	recent := p.recentPeaks(recentSteps)
+	for i := 1; i < len(recent); i++ {
+		jump = max(jump, recent[i].reserved-recent[i-1].reserved)
+	}
+	return max(0, room-jump) / p.fills.high, room / p.fills.slope, true
 }
 
 // levels returns the memory that stays allocated now, by the trend through the last steps, and what recent steps
@@ -70,15 +131,26 @@ func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool)
 func (p *process) levels() (level float64, above []float64) {
 	recent := p.recentPeaks(kept)
 	var stays []float64
-	since := func(x stepPeak) float64 { return p.leak.slope * float64(p.step-x.step) }
+	begins := 0.0
+	since := func(x stepPeak) float64 { return p.leak.slope * (float64(p.step) - max(float64(x.step), begins)) }
 	for _, x := range recent[max(0, len(recent)-recentSteps/2):] {
 		stays = append(stays, x.allocated+since(x))
 	}
 	level = median(stays)
+	begins = p.began(recent, level)
 	for _, x := range recent {
 		above = append(above, max(0, x.peak+since(x)-level))
 	}
 	return level, above
+}
+
+// began returns the step at which the growth began, by how much there is of it: steps before were as large as they looked.
+func (p *process) began(recent []stepPeak, level float64) float64 {
+	var first []float64
+	for _, x := range recent[:min(len(recent), recentSteps/4)] {
+		first = append(first, x.allocated)
+	}
+	return float64(p.step) - max(0, level-median(first))/p.leak.slope - float64(len(first))
 }
 
 // stepsUntil returns after how many steps the risk is reached. Each recent step adds to it once it would no longer

@@ -26,6 +26,11 @@ func FuzzRecording(f *testing.F) {
 		steps.Write(append(text, '\n'))
 	}
 	f.Add([]byte(steps.String()))
+	f.Add([]byte(`{"t": 0, "kind": "start", "own": true}
+{"t": 0, "kind": "start", "total": 150109880320, "pid": 7, "rank": 0, "world": 2}
+{"t": 0, "kind": "start", "total": 150109880320, "pid": 8, "rank": 1, "world": 2}
+{"t": 1, "kind": "gpu", "gpu": 0, "mig": 1, "used": 648347648, "total": 20754820096, "procs": [{"pid": 7, "used": 5}, {"pid": 8, "used": 9999999999}]}
+` + steps.String()))
 	f.Add([]byte("\x1f\x8b\x08"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := NewReader(bytes.NewReader(data))
@@ -33,6 +38,9 @@ func FuzzRecording(f *testing.F) {
 			return
 		}
 		w := New(Options{})
+		if len(data)%2 == 0 {
+			w.Expect(expectedRun())
+		}
 		for {
 			e, err := r.Next()
 			if err != nil {

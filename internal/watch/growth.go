@@ -243,7 +243,29 @@ func (r rises) trend(window []point) trend {
 	if slope <= 0 {
 		slope = r.middle
 	}
-	return trend{slope: slope, low: max(slope-2*se, slope/4), high: slope + 2*se, part: r.length, from: window[0].x}
+	off := max(2*se, 2*slope*strays(window, slope))
+	newer := fitted(window[len(window)/2:]) // the growth may have begun, or changed, within the window
+	return trend{slope: slope, low: max(min(slope-off, newer), slope/4), high: max(slope+off, newer), part: r.length, from: window[0].x}
+}
+
+// strays returns how far the points stray from a line of this slope, as a share of the line's rise. What grew evenly so far is
+// expected to go on like that; what strayed, because each step keeps another amount or because the growth began within the
+// window, may stray as far again.
+func strays(window []point, slope float64) float64 {
+	var rests []float64
+	for _, p := range window {
+		rests = append(rests, p.y-slope*p.x)
+	}
+	middle := median(slices.Clone(rests))
+	most := 0.0
+	for _, y := range rests {
+		most = max(most, math.Abs(y-middle))
+	}
+	rise := slope * (window[len(window)-1].x - window[0].x)
+	if rise <= 0 {
+		return 0
+	}
+	return most / rise
 }
 
 // fitted returns the slope of the least-squares line through points.

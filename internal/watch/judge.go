@@ -4,6 +4,7 @@ package watch
 
 import (
 	"fmt"
+	"math"
 
 	"snug/internal/units"
 )
@@ -67,7 +68,7 @@ func (w *Watcher) leaking(p *process, r *Reading) bool {
 	r.State = Leaking
 	r.Why = fmt.Sprintf("allocated memory has grown by %v per step since step %.0f", gib(p.leak.slope), p.leak.from)
 	if low, high := gib(p.leak.low).String(), gib(p.leak.high).String(); low != high {
-		r.Why += fmt.Sprintf(" (95 %% interval %s to %s)", low, high)
+		r.Why += fmt.Sprintf(" (between %s and %s)", low, high)
 	}
 	if len(p.last.Shape) > 0 {
 		r.Why += ", and larger batches do not explain it"
@@ -171,12 +172,21 @@ func (w *Watcher) starved(p *process, r *Reading) bool {
 }
 
 func (w *Watcher) ragged(p *process, r *Reading) bool {
-	s := p.shapes()
-	least := raggedSpread
+	s := p.shapes(recentSteps)
+	least, follows := raggedSpread, max(followsShape, chance(s.steps))
 	if s.grows || w.now.State == Ragged {
 		least = slightSpread
 	}
-	if !s.varies || s.correlation < followsShape || s.spread < least {
+	if w.now.State == Ragged {
+		// It takes evidence to leave a state too: as long as batches differ, and over the longer past memory follows them by
+		// more than chance, a weak correlation in a few steps says nothing.
+		long := p.shapes(kept)
+		s.correlation, follows = max(s.correlation, long.correlation), chance(long.steps)
+		if long.steps < recentSteps {
+			follows = -1 // too few to leave again
+		}
+	}
+	if !s.varies || s.correlation < follows || s.spread < least {
 		return false
 	}
 	r.State = Ragged
@@ -188,6 +198,9 @@ func (w *Watcher) ragged(p *process, r *Reading) bool {
 	r.Advice = adviceRagged
 	return true
 }
+
+// chance is the correlation that so many unrelated pairs exceed once in twenty times.
+func chance(pairs int) float64 { return 2 / math.Sqrt(float64(max(pairs, 1))) }
 
 func (w *Watcher) cacheOnly(p *process, r *Reading) bool {
 	capacity := w.capacity(p)

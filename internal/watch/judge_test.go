@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,5 +97,36 @@ func TestOtherProcess(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// thinned returns a run of ragged batches of which only every nth step is reported: with the peak of the largest batch since
+// the last report, but the shape of the last one. So an earlier probe reported them.
+func thinned(seed uint64, nth int) []Event {
+	r := rand.New(rand.NewPCG(seed, 3))
+	length := drawn(250, 0.5)
+	events := []Event{{Kind: KindStart, Total: genCard, PID: 1}}
+	for report := 1; report <= 400; report++ {
+		last, most := 0, 0
+		for range nth {
+			last = length(0, r)
+			most = max(most, last)
+		}
+		s := Step{N: report * nth, Phase: Train, Shape: []int{8, last}, Allocated: share(0.1), Reserved: share(0.7), PeakReserved: share(0.7)}
+		s.PeakAllocated = share(0.1 + 0.15*float64(most)/512)
+		events = append(events, Event{T: float64(report), Kind: KindStep, PID: 1, Step: s})
+	}
+	return append(events, Event{T: 401, Kind: KindEnd})
+}
+
+// TestRaggedStays checks that a state with noisy evidence does not come and go.
+func TestRaggedStays(t *testing.T) {
+	for nth := 1; nth <= 4; nth++ {
+		for seed := range uint64(20) {
+			got := states(thinned(seed, nth))
+			if n := len(got); n > 4 || n == 4 && got[2] != Ragged {
+				t.Errorf("one step in %d, seed %d: %v", nth, seed, got)
+			}
+		}
 	}
 }

@@ -19,7 +19,7 @@ const (
 // process is what is known about one process.
 type process struct {
 	pid     int
-	gpu     int
+	gpu     Device
 	limit   int64
 	steps   history // allocated bytes at the end of training steps
 	peaks   []stepPeak
@@ -57,6 +57,23 @@ type process struct {
 	filling  bool    // fills is valid
 	present  bool    // on the card in the newest sample
 	gone     bool
+
+	want         Peak     // what was predicted about the newest step
+	parting      *Parting // the first step that took something else
+	evaluated    bool
+	evalStep     int     // the training step before the newest evaluation
+	evalEvery    int     // training steps between the last two evaluations
+	evalReserved float64 // the most that was reserved in an evaluation
+	most         Peak    // of the training steps that were compared
+	mostEver     Peak    // of all steps, evaluations too
+	fewer        int     // steps in a row that took less than predicted
+	heldFirst    float64 // what stayed allocated after the first steps
+	heldAt       int     // the last of them
+	leaked       bool    // it was leaking at some time
+
+	rank  *int             // in a run on several GPUs; nil: it does not say
+	world int              // ranks of that run
+	held  map[Device]int64 // by the driver's count, on each card
 }
 
 // stepPeak is the memory of a recent training step.
@@ -70,8 +87,8 @@ type stepPeak struct {
 	afterEval       bool // follows an evaluation: the peak may be the evaluation's, and so may cache growth
 }
 
-// addStep adds a step.
-func (p *process) addStep(t float64, s Step) {
+// addStep takes a step, and what was predicted about the run, if anything was.
+func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.seenStep = true
 	if s.PeakAllocated < s.Allocated {
 		s.PeakAllocated = s.Allocated
@@ -80,9 +97,13 @@ func (p *process) addStep(t float64, s Step) {
 		s.PeakReserved = s.Reserved
 	}
 	above := float64(s.PeakAllocated - s.Allocated)
-	p.curve.add(StepPoint{s.N, float64(s.Allocated), float64(s.PeakAllocated), float64(s.PeakReserved)})
+	p.mostEver = highestOf(p.mostEver, Peak{float64(s.PeakAllocated), float64(s.PeakReserved)})
 	if s.Phase == Eval {
-		p.evaluating = true
+		if !p.evaluating && p.evaluated {
+			p.evalEvery = s.N - p.evalStep
+		}
+		p.evaluating, p.evaluated, p.evalStep = true, true, s.N
+		p.expect(s, x)
 		p.evalPeak = max(p.evalPeak, float64(s.PeakAllocated)-p.staying())
 		p.last = s
 		return
@@ -90,8 +111,10 @@ func (p *process) addStep(t float64, s Step) {
 	afterEval := p.evaluating
 	p.evaluating = false
 	p.countStep(t, s)
+	p.expect(s, x)
 	p.last = s
 	if p.trained <= firstSteps {
+		p.heldFirst, p.heldAt = float64(s.Allocated), s.N
 		return
 	}
 	if afterEval {
@@ -109,6 +132,16 @@ func (p *process) addStep(t float64, s Step) {
 	for _, x := range p.recentPeaks(kept) {
 		p.trainPeak = max(p.trainPeak, x.peak-x.allocated)
 	}
+}
+
+// expect compares a step with the prediction and puts both on the curve.
+func (p *process) expect(s Step, x *Expected) {
+	p.want = Peak{}
+	if x != nil {
+		p.want, _ = x.step(p, s)
+		p.compare(x, s)
+	}
+	p.curve.add(StepPoint{s.N, float64(s.Allocated), float64(s.PeakAllocated), float64(s.PeakReserved), p.want})
 }
 
 // countStep stores the step's number and the time since the previous one.
@@ -151,6 +184,22 @@ func (p *process) staying() float64 {
 
 func (p *process) recentPeaks(n int) []stepPeak { return p.peaks[max(0, len(p.peaks)-n):] }
 
+// on notes what the process holds on a card, and reports whether that is its main card: the one it holds most on. A
+// process of a run on several GPUs may have a context on the first card as well.
+func (p *process) on(card Device, used int64) bool {
+	if p.held == nil {
+		p.held = map[Device]int64{}
+	}
+	p.held[card] = used
+	for other, n := range p.held {
+		if n > used || n == used && other.before(card) {
+			return false
+		}
+	}
+	p.gpu = card
+	return true
+}
+
 // leastContext is less than the size of any CUDA context.
 const leastContext = 256 << 20
 
@@ -184,14 +233,15 @@ func (p *process) look(capacity float64) {
 	t := test{least: leastPoints, floor: floor, equal: 3, about: 0.15, certain: 4, pairs: 6}
 	got, ok := p.steps.find(t)
 	if ok {
-		p.leak, p.leaks = got, true
+		p.leak, p.leaks, p.leaked = got, true, true
+		p.parting.grew(got)
 		p.leakUpTo = float64(p.step) + max(got.part, 16)
 	}
 	if p.leaks && float64(p.step) > p.leakUpTo {
 		p.leaks = false
 	}
 	p.filling = false
-	if p.leaks && !p.shapes().varies {
+	if p.leaks && !p.shapes(recentSteps).varies {
 		p.fills, p.filling = p.cache.find(t)
 	}
 }
@@ -269,8 +319,9 @@ func (p *process) shapesUnclear() bool {
 
 // shapes describes how batches and memory vary together in the recent steps.
 type shapes struct {
-	varies      bool    // at least 20 % of the batches differ from the most common size
-	correlation float64 // between the batch's size and the step's memory
+	steps       int     // that were looked at
+	varies      bool    // a fifth or more of the batches have another size than the most common
+	correlation float64 // of the batch's size and what the step took
 	low, high   float64 // sizes
 	lowPeak     float64 // smallest peak of a step
 	highPeak    float64 // largest peak of a step
@@ -278,14 +329,15 @@ type shapes struct {
 	grows       bool    // each batch is at least as large as the previous one
 }
 
-func (p *process) shapes() shapes {
-	recent := slices.DeleteFunc(slices.Clone(p.recentPeaks(recentSteps)), func(x stepPeak) bool { return x.afterEval })
+// shapes looks at the last n steps.
+func (p *process) shapes(n int) shapes {
+	recent := slices.DeleteFunc(slices.Clone(p.recentPeaks(n)), func(x stepPeak) bool { return x.afterEval })
 	if len(recent) < shapeSteps {
 		return shapes{}
 	}
 	sizes := map[float64]int{}
 	common := 0
-	out := shapes{low: math.Inf(1), lowPeak: math.Inf(1), grows: true}
+	out := shapes{steps: len(recent), low: math.Inf(1), lowPeak: math.Inf(1), grows: true}
 	var xs, ys []float64
 	for i, x := range recent {
 		if !x.shapeOK {

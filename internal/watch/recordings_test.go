@@ -130,6 +130,46 @@ func TestRecordedLeaks(t *testing.T) {
 	}
 }
 
+// TestIntervalsHold checks that at least 95 % of the intervals of each recorded leak hold the step at which memory ran out,
+// from the first reading on, and that they say something: half-way they are at most half as wide as what is left, unless
+// the cache fills sooner than the tensors.
+func TestIntervalsHold(t *testing.T) {
+	for _, name := range []string{"leak_graph", "leak_outputs", "leak_slow", "staircase", "watched_leak_0005", "watched_leak_001", "watched_leak_004", "watched_ragged_leak"} {
+		events := recording(t, name)
+		oom := 0
+		for _, e := range events {
+			if e.Kind == KindStep {
+				oom = e.Step.N + 1
+			}
+		}
+		n, missed := intervals(events, oom, func(r Reading) {
+			if width, left := r.StepsToOOM[2]-r.StepsToOOM[0], oom-r.Step; r.Step == oom/2 && width > left/2 && name != "watched_leak_004" {
+				t.Errorf("%s at step %d: the interval %v is no help with %d steps left", name, r.Step, *r.StepsToOOM, left)
+			}
+		})
+		if float64(missed) > 0.05*float64(n) || n == 0 {
+			t.Errorf("%s: %d of %d intervals miss step %d", name, missed, n, oom)
+		}
+	}
+}
+
+// intervals counts the forecasts of a run and those whose interval misses the step at which memory ran out.
+func intervals(events []Event, oom int, each func(Reading)) (n, missed int) {
+	w := New(Options{})
+	for _, e := range events {
+		r, _ := w.Add(e)
+		if e.Kind != KindStep || r.StepsToOOM == nil {
+			continue
+		}
+		each(r)
+		n++
+		if r.Step+r.StepsToOOM[0] > oom || r.Step+r.StepsToOOM[2] < oom {
+			missed++
+		}
+	}
+	return n, missed
+}
+
 // TestForecastInSeconds checks, from half-way on, the forecast for a process that only the driver reports on.
 func TestForecastInSeconds(t *testing.T) {
 	for _, name := range []string{"leak_slow", "staircase"} {

@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -15,6 +16,7 @@ type View struct {
 	Processes []ProcessView
 	Notes     []Note // problems with watching itself, the latest last
 	Ended     bool
+	Expected  *Expected // what was predicted; nil: nothing
 }
 
 // Note is a problem with watching itself, such as a lost source.
@@ -41,29 +43,33 @@ type CurvePoint struct {
 // ProcessView is one process on a card.
 type ProcessView struct {
 	Process
-	GPU       int
-	Watched   bool
-	State     State   // of a watched process
-	Step      Step    // the latest; N is 0 if the process reports none
-	Seconds   float64 // typical time of a recent step
-	Capacity  float64 // how much PyTorch could reserve
-	Reading   Reading
-	Trained   int
-	Gone      bool
-	Curve     []StepPoint // the memory of its steps, oldest first
-	Predicted float64     // the predicted memory of a step; 0: no prediction
+	GPU      Device
+	Watched  bool
+	State    State    // of a process that is watched
+	Step     Step     // the newest; N is 0 if the process reports none
+	Seconds  float64  // of a recent step
+	Capacity float64  // how much PyTorch could reserve
+	Limit    int64    // the cap that the process has set itself; 0: none
+	Rank     *int     // in a run on several GPUs; nil: not known
+	Parting  *Parting // the first step that took something else than was predicted
+	Reading  Reading
+	Trained  int
+	Gone     bool
+	Curve    []StepPoint // what its steps took, oldest first
 }
 
 // StepPoint is a point of a process's curve: the largest values of some steps.
 type StepPoint struct {
 	Step                      int
 	Allocated, Peak, Reserved float64
+	Predicted                 Peak // zero: nothing was predicted
 }
 
 // View returns what there is to show.
 func (w *Watcher) View() View {
-	v := View{T: w.t, Reading: w.now, Ended: w.ended, Notes: slices.Clone(w.notes)}
-	for _, i := range slices.Sorted(maps.Keys(w.cards)) {
+	v := View{T: w.t, Reading: w.now, Ended: w.ended, Expected: w.expected, Notes: slices.Clone(w.notes)}
+	order := func(a, b Device) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Slice, b.Slice)) }
+	for _, i := range slices.SortedFunc(maps.Keys(w.cards), order) {
 		c := w.cards[i]
 		v.Cards = append(v.Cards, CardView{GPU: c.newest, Free: max(0, c.total-c.used), Curve: slices.Clone(c.curve.points), Silent: w.t-c.t > silence})
 	}
@@ -72,7 +78,7 @@ func (w *Watcher) View() View {
 		for _, x := range c.newest.Procs {
 			names[x.PID] = x.Name
 			if !w.mine(x.PID) {
-				v.Processes = append(v.Processes, ProcessView{Process: x, GPU: c.index})
+				v.Processes = append(v.Processes, ProcessView{Process: x, GPU: c.device})
 			}
 		}
 	}
@@ -89,8 +95,8 @@ const silence = 15
 func (w *Watcher) viewOf(p *process, name string) ProcessView {
 	r := w.judge(p)
 	x := ProcessView{
-		Process: Process{PID: p.pid, Used: p.used, Name: name}, GPU: max(0, p.gpu), Watched: true, State: r.State, Reading: r,
-		Step: p.last, Seconds: p.stepSeconds(), Capacity: w.capacity(p), Trained: p.trained, Gone: p.gone, Curve: slices.Clone(p.curve.points),
+		Process: Process{PID: p.pid, Used: p.used, Name: name}, GPU: p.gpu, Watched: true, State: r.State, Reading: r,
+		Step: p.last, Seconds: p.stepSeconds(), Capacity: w.capacity(p), Trained: p.trained, Gone: p.gone, Limit: p.limit, Rank: p.rank, Parting: p.parting, Curve: slices.Clone(p.curve.points),
 	}
 	x.Step.N = p.step
 	return x
@@ -132,5 +138,5 @@ func mergeCurve(a, b CurvePoint) CurvePoint {
 }
 
 func mergeSteps(a, b StepPoint) StepPoint {
-	return StepPoint{b.Step, max(a.Allocated, b.Allocated), max(a.Peak, b.Peak), max(a.Reserved, b.Reserved)}
+	return StepPoint{b.Step, max(a.Allocated, b.Allocated), max(a.Peak, b.Peak), max(a.Reserved, b.Reserved), highestOf(a.Predicted, b.Predicted)}
 }

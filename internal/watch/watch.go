@@ -42,7 +42,7 @@ type Watcher struct {
 	total   int64
 	limit   int64
 	procs   map[int]*process
-	cards   map[int]*card
+	cards   map[Device]*card
 	t       float64
 	now     Reading
 	told    bool // now is a valid reading
@@ -51,8 +51,11 @@ type Watcher struct {
 	before  Reading // the reading before the state changed
 	ended   bool
 	stepped int    // training steps in all
-	own     bool   // only reporting processes are watched
-	notes   []Note // the latest ones
+	own     bool   // only processes that report are watched
+	notes   []Note // the newest
+
+	expected *Expected        // what was predicted; nil: nothing
+	advised  map[State]string // what to do, if somebody has computed it
 }
 
 // mostNotes is how many notes are kept for a screen.
@@ -60,7 +63,7 @@ const mostNotes = 8
 
 // New returns a Watcher.
 func New(o Options) *Watcher {
-	return &Watcher{opts: o, started: map[int]bool{}, procs: map[int]*process{}, cards: map[int]*card{}}
+	return &Watcher{opts: o, started: map[int]bool{}, procs: map[int]*process{}, cards: map[Device]*card{}}
 }
 
 // Add processes an event. It returns the reading and whether the state has changed.
@@ -98,12 +101,16 @@ func (w *Watcher) start(e Event) {
 	if w.pid == 0 {
 		w.pid = e.PID
 	}
+	if e.Rank != nil {
+		p := w.process(e.PID)
+		p.rank, p.world = e.Rank, e.World
+	}
 }
 
 func (w *Watcher) process(pid int) *process {
 	p := w.procs[pid]
 	if p == nil {
-		p = &process{pid: pid, gpu: -1, limit: w.limit, curve: curve[StepPoint]{merge: mergeSteps}}
+		p = &process{pid: pid, gpu: Device{Index: -1}, limit: w.limit, curve: curve[StepPoint]{merge: mergeSteps}}
 		w.procs[pid] = p
 	}
 	return p
@@ -126,7 +133,7 @@ func (w *Watcher) addStep(e Event) {
 		pid = w.pid
 	}
 	p := w.process(pid)
-	p.addStep(e.T, e.Step)
+	p.addStep(e.T, e.Step, w.expected)
 	if e.Step.Phase == Train {
 		w.stepped++
 		p.look(w.capacity(p))
@@ -143,15 +150,17 @@ func (w *Watcher) addOOM(e Event) {
 }
 
 func (w *Watcher) addGPU(e Event) {
-	c := w.cards[e.GPU.Index]
+	device := e.GPU.Device()
+	c := w.cards[device]
 	if c == nil {
-		c = &card{index: e.GPU.Index, curve: curve[CurvePoint]{merge: mergeCurve}}
-		w.cards[e.GPU.Index] = c
+		c = &card{device: device, curve: curve[CurvePoint]{merge: mergeCurve}}
+		w.cards[device] = c
 	}
 	c.add(e.T, e.GPU)
 	c.others = map[int]int64{}
 	for _, p := range w.procs {
-		if p.gpu == c.index {
+		delete(p.held, device)
+		if p.gpu == device {
 			p.present = false
 		}
 	}
@@ -161,17 +170,19 @@ func (w *Watcher) addGPU(e Event) {
 			continue
 		}
 		p := w.process(x.PID)
-		p.gpu = c.index
+		if !p.on(device, x.Used) {
+			continue // its main card is another
+		}
 		p.addUsed(e.T, x.Used)
 		if !p.seenStep {
 			p.lookAtMemory(c, w.memoryCapacity(p))
 		}
 	}
 	for pid, p := range w.procs {
-		if p.gpu != c.index {
+		if p.gpu != device {
 			continue
 		}
-		p.gone = !p.present
+		p.gone = !p.present && len(p.held) == 0
 		if p.gone && !p.seenStep && len(w.procs) > mostGone {
 			delete(w.procs, pid)
 		}
@@ -303,17 +314,49 @@ func (w *Watcher) verdict() Reading {
 		return Reading{State: WarmingUp, Why: "no watched process uses a GPU yet"}
 	}
 	var worst Reading
-	rank := len(States)
+	urgency, room := len(States), 0.0
 	for _, p := range subjects {
 		r := w.judge(p)
 		if len(subjects) > 1 {
 			r.PID = p.pid
 		}
-		if i := slices.Index(States, r.State); i < rank {
-			worst, rank = r, i
+		r.Predicted = w.predicted(p)
+		if text := w.advised[r.State]; text != "" {
+			r.Advice = text
+		}
+		i, left := slices.Index(States, r.State), w.left(p)
+		if i < urgency || i == urgency && left < room {
+			worst, urgency, room = r, i, left
 		}
 	}
+	if len(subjects) > 1 {
+		w.compareRanks(&worst)
+	}
 	return worst
+}
+
+// left returns the share of its memory that a process has left: of two in the same state, the one with less decides.
+func (w *Watcher) left(p *process) float64 {
+	capacity := w.capacity(p)
+	if capacity == 0 {
+		return 1
+	}
+	held := float64(p.used)
+	if p.seenStep {
+		_, held = p.highest()
+	}
+	return 1 - held/capacity
+}
+
+// Advise replaces the advice for a state by one that was computed for this run.
+func (w *Watcher) Advise(s State, text string) {
+	if w.advised == nil {
+		w.advised = map[State]string{}
+	}
+	w.advised[s] = text
+	if w.now.State == s {
+		w.now.Advice = text
+	}
 }
 
 // last returns the reading at the end of a run.
@@ -321,7 +364,7 @@ func (w *Watcher) last(r Reading) Reading {
 	if r.State == OutOfMemory {
 		return r
 	}
-	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Advice: r.Advice}
+	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Advice: r.Advice, Predicted: r.Predicted, Ranks: r.Ranks}
 	out.Why = "the run ended"
 	if w.stepped > 0 {
 		out.Why += fmt.Sprintf(" after step %d", r.Step)
@@ -335,6 +378,9 @@ func (w *Watcher) last(r Reading) Reading {
 	}
 	return out
 }
+
+// Total returns the memory of the card as PyTorch sees it; 0 if no process has said so.
+func (w *Watcher) Total() int64 { return w.total }
 
 // Now returns the current reading.
 func (w *Watcher) Now() Reading { return w.now }

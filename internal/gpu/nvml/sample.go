@@ -43,7 +43,11 @@ type sampler struct {
 
 // card contains a GPU's constant properties.
 type card struct {
+	index      int
+	slice      *int // nil: the whole GPU
+	instance   int  // of a MIG instance: the driver's number for it, by which it lists processes
 	handle     handle
+	parent     handle // the GPU's own
 	name, uuid string
 	powerLimit *float64
 }
@@ -60,9 +64,13 @@ func (a *sampler) find() error {
 		if c != success {
 			return fmt.Errorf("GPU %d: %w", i, failure(l, "finding it", c))
 		}
-		x := card{handle: h}
+		x := card{index: i, handle: h, parent: h}
 		x.name, _ = l.DeviceName(h)
 		x.uuid, _ = l.UUID(h)
+		if slices := a.slices(x); len(slices) > 0 {
+			a.cards = append(a.cards, slices...)
+			continue
+		}
 		if mw, c := l.PowerLimit(h); c == success {
 			x.powerLimit = number(float64(mw) / 1000)
 		}
@@ -71,13 +79,31 @@ func (a *sampler) find() error {
 	return nil
 }
 
+// slices returns the MIG instances of a GPU; none if it is not cut. Processes then run on them alone.
+func (a *sampler) slices(of card) []card {
+	l := a.library
+	if on, c := l.MIG(of.handle); c != success || !on {
+		return nil
+	}
+	m, _ := l.Memory(of.handle)
+	var out []card
+	for _, s := range cut(l, of.handle, m.total) {
+		h, c := l.Slice(of.handle, s.Index)
+		if c != success {
+			continue
+		}
+		out = append(out, card{index: of.index, slice: &s.Index, instance: s.GPUInstance, handle: h, parent: of.handle, uuid: s.UUID, name: gpu.SliceName(of.name, s.Profile)})
+	}
+	return out
+}
+
 // Sample samples every GPU. A GPU that does not respond has its own error; if none responds, the driver is gone.
 func (a *sampler) Sample(context.Context) ([]gpu.Sample, error) {
 	out := make([]gpu.Sample, 0, len(a.cards))
 	var gone error
 	answers := false
-	for i := range a.cards {
-		s := a.sample(i)
+	for _, x := range a.cards {
+		s := a.sample(x)
 		if s.Err != nil {
 			gone = s.Err
 		}
@@ -90,9 +116,11 @@ func (a *sampler) Sample(context.Context) ([]gpu.Sample, error) {
 	return out, nil
 }
 
-func (a *sampler) sample(index int) gpu.Sample {
-	l, x := a.library, a.cards[index]
-	s := gpu.Sample{Maker: gpu.NVIDIA, Index: index, Name: x.name, UUID: x.uuid, PowerLimit: x.powerLimit}
+// sample asks one GPU or MIG instance. The driver counts load only for whole GPUs; power is that of all instances
+// together, so an instance has neither.
+func (a *sampler) sample(x card) gpu.Sample {
+	l := a.library
+	s := gpu.Sample{Maker: gpu.NVIDIA, Index: x.index, Slice: x.slice, Name: x.name, UUID: x.uuid, PowerLimit: x.powerLimit}
 	m, c := l.Memory(x.handle)
 	if c != success {
 		s.Err = failure(l, "its memory", c)
@@ -102,28 +130,31 @@ func (a *sampler) sample(index int) gpu.Sample {
 		return s
 	}
 	s.Total, s.Reserved, s.Used = m.total, m.reserved, m.used
+	if n, c := l.Temperature(x.parent); c == success {
+		s.Temperature = number(float64(n))
+	}
+	if bits, c := l.Slowdown(x.parent); c == success {
+		s.Throttle = gpu.SlowdownReasons(bits)
+	}
+	s.Processes = a.processes(x)
+	if x.slice != nil {
+		return s
+	}
 	if n, c := l.Utilization(x.handle); c == success {
 		s.Util = number(float64(n))
 	}
 	if mw, c := l.Power(x.handle); c == success {
 		s.Power = number(float64(mw) / 1000)
 	}
-	if n, c := l.Temperature(x.handle); c == success {
-		s.Temperature = number(float64(n))
-	}
-	if bits, c := l.Slowdown(x.handle); c == success {
-		s.Throttle = gpu.SlowdownReasons(bits)
-	}
-	s.Processes = a.processes(x.handle)
 	return s
 }
 
 // mostNames limits the cache of process names; it is emptied when full.
 const mostNames = 1024
 
-// processes lists a GPU's processes. Each process's name is queried once.
-func (a *sampler) processes(h handle) []gpu.Process {
-	list, c := a.library.Processes(h)
+// processes lists the processes of a GPU or of a MIG instance. The name of each is asked once.
+func (a *sampler) processes(x card) []gpu.Process {
+	list, c := a.library.Processes(x.parent)
 	if c != success {
 		return nil
 	}
@@ -132,6 +163,9 @@ func (a *sampler) processes(h handle) []gpu.Process {
 	}
 	var out []gpu.Process
 	for _, p := range list {
+		if x.slice != nil && p.gpuInstance != x.instance {
+			continue
+		}
 		name, known := a.names[p.pid]
 		if !known {
 			name, _ = a.library.ProcessName(p.pid)

@@ -23,6 +23,8 @@ func TestSample(t *testing.T) {
 	}
 	defer s.Close()
 	const m = units.MiB
+	second := new(int)
+	*second = 1
 	want := []gpu.Sample{
 		{
 			Maker: gpu.NVIDIA, Name: "NVIDIA H200", UUID: "GPU-aaaa", Total: 143771 * m, Reserved: 614 * m, Used: 1000 * m,
@@ -30,10 +32,10 @@ func TestSample(t *testing.T) {
 			Processes: []gpu.Process{{PID: 4321, Name: "/usr/bin/python3", Used: 900 * m}, {PID: 4322}},
 		},
 		{
-			Maker: gpu.NVIDIA, Index: 1, Name: "NVIDIA A100-SXM4-40GB", UUID: "GPU-bbbb", Total: 40960 * m, Reserved: 600 * m, Used: 100 * m,
-			Power: number(351.234), PowerLimit: number(700), Temperature: number(54),
-			Processes: []gpu.Process{{PID: 77, Name: "python3", Used: 70 * m}},
+			Maker: gpu.NVIDIA, Index: 1, Slice: new(int), Name: "NVIDIA A100-SXM4-40GB MIG 3g.20gb", UUID: "MIG-cccc", Total: 19968 * m, Used: 80 * m,
+			Temperature: number(54), Processes: []gpu.Process{{PID: 77, Name: "python3", Used: 70 * m}},
 		},
+		{Maker: gpu.NVIDIA, Index: 1, Slice: second, Name: "NVIDIA A100-SXM4-40GB MIG 1g.5gb", UUID: "MIG-dddd", Total: 4864 * m, Used: 20 * m, Temperature: number(54)},
 	}
 	for range 2 { // names are queried once
 		got, err := s.Sample(context.Background())

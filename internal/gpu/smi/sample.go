@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,9 @@ var sampled = []string{
 
 // Open returns a sampler that runs nvidia-smi for each sample, if nvidia-smi responds now.
 func (s Source) Open(ctx context.Context) (gpu.Sampler, error) {
+	if r, err := s.Report(ctx); err == nil && slices.ContainsFunc(r.Devices, func(d gpu.Device) bool { return len(d.Slices) > 0 }) {
+		return gpu.Repeated{Source: s}.Open(ctx)
+	}
 	a := sampler{s}
 	_, err := a.Sample(ctx)
 	return a, err

@@ -58,3 +58,30 @@ func TestSampleBad(t *testing.T) {
 		}
 	}
 }
+
+// TestSampleSlices samples a GPU that is cut: the long answer has its MIG instances.
+func TestSampleSlices(t *testing.T) {
+	s, err := recorded(t, "mig.csv", "", "mig.xml", "mig.list").Open(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	got, err := s.Sample(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, x := range got {
+		if x.Slice == nil {
+			t.Fatalf("a whole GPU: %+v", x)
+		}
+		names = append(names, x.Label()+" "+x.Name)
+	}
+	want := []string{"GPU 0 MIG 0 NVIDIA A100-SXM4-40GB MIG 3g.20gb", "GPU 0 MIG 1 NVIDIA A100-SXM4-40GB MIG 1g.5gb"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got[0].Total == 0 || got[0].Used == 0 || len(got[0].Processes) == 0 {
+		t.Errorf("the first: %+v", got[0])
+	}
+}

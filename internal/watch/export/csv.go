@@ -38,7 +38,7 @@ func (c *CSV) Event(e watch.Event, w *watch.Watcher, _ bool) error {
 	case watch.KindGPU:
 		g := e.GPU
 		c.put([]string{
-			t, "gpu", strconv.Itoa(g.Index), "", "", "", "", size(g.Used), size(g.Total), measured(g.Util), measured(g.Power), measured(g.Temperature),
+			t, "gpu", g.Device().Number(), "", "", "", "", size(g.Used), size(g.Total), measured(g.Util), measured(g.Power), measured(g.Temperature),
 			"", "", "", "", "", state,
 		})
 	case watch.KindStep:

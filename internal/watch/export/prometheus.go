@@ -159,7 +159,7 @@ func collectCard(c watch.CardView, put putMetric) {
 	if c.Silent {
 		return // an old value must not look current
 	}
-	labels := []string{strconv.Itoa(c.Index), c.UUID, c.Name}
+	labels := []string{c.Device().Number(), c.UUID, c.Name}
 	put(metrics.used, float64(c.Used), labels...)
 	put(metrics.total, float64(c.Total), labels...)
 	for _, x := range []struct {
@@ -174,14 +174,14 @@ func collectCard(c watch.CardView, put putMetric) {
 		}
 	}
 	for _, reason := range c.Throttle {
-		put(metrics.throttled, 1, strconv.Itoa(c.Index), c.UUID, reason)
+		put(metrics.throttled, 1, c.Device().Number(), c.UUID, reason)
 	}
 }
 
 func collectProcess(x watch.ProcessView, put putMetric) {
 	pid := strconv.Itoa(x.PID)
 	if x.Used > 0 && !x.Gone {
-		put(metrics.process, float64(x.Used), strconv.Itoa(x.GPU), pid, x.Name)
+		put(metrics.process, float64(x.Used), x.GPU.Number(), pid, x.Name)
 	}
 	if !x.Watched {
 		return

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"snug/internal/watch"
 )
@@ -56,7 +57,7 @@ func stepScalars(s watch.Step, r watch.Reading) []scalar {
 }
 
 func gpuScalars(g watch.GPU) []scalar {
-	name := fmt.Sprintf("snug/gpu%d/", g.Index)
+	name := fmt.Sprintf("snug/gpu%s/", strings.ReplaceAll(g.Device().Number(), ":", "mig"))
 	out := []scalar{{name + "memory_used_bytes", float64(g.Used)}}
 	for _, x := range []struct {
 		tag   string

@@ -126,7 +126,7 @@ func (s *session) sample(ctx context.Context, cards *cards) {
 // gpuEvent converts a sample for an event.
 func gpuEvent(x gpu.Sample) watch.GPU {
 	g := watch.GPU{
-		Index: x.Index, UUID: x.UUID, Name: x.Name, Used: int64(x.Used), Total: int64(x.Total), Reserved: int64(x.Reserved), Util: x.Util,
+		Index: x.Index, Slice: x.Slice, UUID: x.UUID, Name: x.Name, Used: int64(x.Used), Total: int64(x.Total), Reserved: int64(x.Reserved), Util: x.Util,
 		Power: x.Power, PowerLimit: x.PowerLimit, Temperature: x.Temperature, Throttle: x.Throttle,
 	}
 	for _, p := range x.Processes {

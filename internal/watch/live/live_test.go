@@ -187,6 +187,50 @@ func TestGPUFallsOffTheBus(t *testing.T) {
 	}
 }
 
+// TestMIG samples a GPU that is cut: each instance is a card of its own, with its own processes, and a run on one of them
+// can use no more than that instance has.
+func TestMIG(t *testing.T) {
+	first, second := 0, 1
+	const g = 1 << 30
+	cut := func() ([]gpu.Sample, error) {
+		return []gpu.Sample{
+			{Index: 1, Slice: &first, Name: "NVIDIA A100-SXM4-40GB MIG 3g.20gb", Total: 20 * g, Used: 15 * g, Processes: []gpu.Process{{PID: 7, Used: 15 * g}}},
+			{Index: 1, Slice: &second, Name: "NVIDIA A100-SXM4-40GB MIG 1g.5gb", Total: 5 * g, Used: g, Processes: []gpu.Process{{PID: 8, Used: g}}},
+		}, nil
+	}
+	broken := func() ([]gpu.Sample, error) {
+		out, _ := cut()
+		out[1] = gpu.Sample{Index: 1, Slice: &second, Err: errors.New("gone")}
+		return out, nil
+	}
+	events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(cut, cut, broken, cut)}, GPUs: []int{1}}, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := notes(events), "GPU 1 MIG 1 is not responding: gone; still watching the others\nGPU 1 MIG 1 is responding again"; got != want {
+		t.Errorf("got %s", got)
+	}
+	w := watch.New(watch.Options{})
+	for _, e := range events[:len(events)-1] { // before the end
+		w.Add(e)
+	}
+	v := w.View()
+	if len(v.Cards) != 2 || v.Cards[0].Device().String() != "GPU 1 MIG 0" || v.Cards[1].Total != 5*g {
+		t.Fatalf("cards: %+v", v.Cards)
+	}
+	for i, p := range v.Processes {
+		if p.PID != 7+i || p.GPU != (watch.Device{Index: 1, Slice: i + 1}) {
+			t.Errorf("process %d is on %v", p.PID, p.GPU)
+		}
+	}
+	if r := v.Processes[0].Reading; r.State != watch.Good || !strings.Contains(r.Why, "15.00 GiB of 20.00 GiB in use (75 %)") {
+		t.Errorf("the first: %+v", r)
+	}
+	if r := v.Processes[1].Reading; r.State != watch.Underused {
+		t.Errorf("the second: %+v", r)
+	}
+}
+
 func TestProcessVanishes(t *testing.T) {
 	calls := 0
 	alive := func(int) Alive {

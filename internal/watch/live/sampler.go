@@ -23,8 +23,8 @@ type cards struct {
 	note    func(string)
 
 	open_  []*openSource
-	silent map[int]bool // GPUs that do not respond
-	missed map[int]bool // wanted GPUs that were not found
+	silent map[string]bool // devices that do not answer
+	missed map[int]bool    // wanted GPUs that were not found
 }
 
 // openSource is a source that responds, or did so before.
@@ -36,7 +36,7 @@ type openSource struct {
 
 // open opens each vendor's first source that responds. The error includes each source's own.
 func (c *cards) open(ctx context.Context) error {
-	c.silent, c.missed = map[int]bool{}, map[int]bool{}
+	c.silent, c.missed = map[string]bool{}, map[int]bool{}
 	var failed []string
 	for _, s := range c.sources {
 		if slices.ContainsFunc(c.open_, func(o *openSource) bool { return o.source.Maker() == s.Maker() }) {
@@ -123,12 +123,12 @@ func (c *cards) reopen(ctx context.Context, o *openSource) bool {
 // answers reports whether a card responds, and adds a note when that changes.
 func (c *cards) answers(x gpu.Sample) bool {
 	switch {
-	case x.Err != nil && !c.silent[x.Index]:
-		c.silent[x.Index] = true
-		c.note(fmt.Sprintf("GPU %d is not responding: %v; still watching the others", x.Index, x.Err))
-	case x.Err == nil && c.silent[x.Index]:
-		delete(c.silent, x.Index)
-		c.note(fmt.Sprintf("GPU %d is responding again", x.Index))
+	case x.Err != nil && !c.silent[x.Label()]:
+		c.silent[x.Label()] = true
+		c.note(fmt.Sprintf("%s is not responding: %v; still watching the others", x.Label(), x.Err))
+	case x.Err == nil && c.silent[x.Label()]:
+		delete(c.silent, x.Label())
+		c.note(fmt.Sprintf("%s is responding again", x.Label()))
 	}
 	return x.Err == nil
 }
@@ -137,7 +137,7 @@ func (c *cards) answers(x gpu.Sample) bool {
 func (c *cards) checkWanted(got []gpu.Sample) {
 	for _, index := range c.wanted {
 		here := slices.ContainsFunc(got, func(x gpu.Sample) bool { return x.Index == index })
-		if !here && !c.silent[index] && !c.missed[index] && len(got) > 0 {
+		if !here && !c.silent[gpu.Sample{Index: index}.Label()] && !c.missed[index] && len(got) > 0 {
 			c.missed[index] = true
 			c.note(fmt.Sprintf("there is no GPU %d", index))
 		}

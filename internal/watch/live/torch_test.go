@@ -43,6 +43,31 @@ func TestTorchCommand(t *testing.T) {
 	checkSteps(t, events)
 }
 
+// TestTorchRanks runs the training under torchrun: each process says which rank it is.
+func TestTorchRanks(t *testing.T) {
+	python := os.Getenv("SNUG_TEST_PYTHON")
+	if python == "" {
+		t.Skip("no PyTorch: export SNUG_TEST_PYTHON=$(.ci/torch)")
+	}
+	var errs bytes.Buffer
+	c := &Command{
+		Args: []string{python, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "testdata/train.py"},
+		Env:  os.Environ(), Stdout: &errs, Stderr: &errs, TempDir: t.TempDir(),
+	}
+	w := watch.New(watch.Options{})
+	err := Run(context.Background(), Config{Sources: []gpu.SampledSource{newFake(used(10))}, Interval: 100 * time.Millisecond, Command: c}, func(e watch.Event) { w.Add(e) })
+	if err != nil || c.Outcome.Exit.Code != 0 {
+		t.Fatalf("%v, exit code %d\n%s", err, c.Outcome.Exit.Code, errs.String())
+	}
+	ranks := w.Now().Ranks
+	if len(ranks) != 2 || ranks[0].Rank == nil || *ranks[0].Rank != 0 || *ranks[1].Rank != 1 {
+		t.Fatalf("ranks: %+v", ranks)
+	}
+	if ranks[0].Reserved != 200<<20 || ranks[1].Reserved != 200<<20 || ranks[0].Above != 0 {
+		t.Errorf("ranks: %+v", ranks)
+	}
+}
+
 // checkStarted checks the first events: the card, and its cap.
 func checkStarted(t *testing.T, events []watch.Event) {
 	t.Helper()

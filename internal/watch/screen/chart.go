@@ -4,6 +4,8 @@ package screen
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"snug/internal/term"
 	"snug/internal/units"
@@ -31,6 +33,7 @@ func (c Canvas) chart(v watch.View, rows int) []string {
 	width := c.Width - margin
 	lines := s.Chart(term.Chart{
 		Inner: stretch(x.inner, width), Outer: stretch(x.outer, width), Height: rows - 3, Full: most, Top: fmt.Sprintf("%10s", units.Bytes(most)), Mark: -1,
+		Line: stretch(x.line, width),
 	})
 	axis := c.apartIn(width, x.from, x.to)
 	return append(append([]string{c.dim(x.what)}, lines...), c.dim(fmt.Sprintf("%*s%s", margin, "", axis)))
@@ -49,32 +52,33 @@ const smallShare = 0.2
 // series is the data of a curve.
 type series struct {
 	inner, outer []uint64
-	from, to     string  // labels of its ends
-	what         string  // its title
-	capacity     float64 // the most that could be used
+	line         []uint64 // what was predicted; nil: nothing
+	from, to     string   // labels of its ends
+	what         string   // its title
+	capacity     float64  // what could be used at most
 }
 
 func (x series) most() uint64 {
 	most := uint64(0)
-	for _, y := range x.outer {
+	for _, y := range append(slices.Clone(x.outer), x.line...) {
 		most = max(most, y)
 	}
 	return most
 }
 
 func (c Canvas) series(v watch.View) series {
-	index := 0
+	index := watch.Device{}
 	if len(v.Cards) > 0 {
-		index = v.Cards[c.Card%len(v.Cards)].Index
+		index = v.Cards[c.Card%len(v.Cards)].Device()
 	}
 	for _, p := range v.Processes {
 		if p.Watched && len(p.Curve) > 1 && (p.GPU == index || len(v.Cards) < 2) {
 			return c.steps(p)
 		}
 	}
-	x := series{what: fmt.Sprintf("memory in use on GPU %d", index)}
+	x := series{what: fmt.Sprintf("memory in use on %v", index)}
 	for _, card := range v.Cards {
-		if card.Index != index {
+		if card.Device() != index {
 			continue
 		}
 		x.capacity = float64(card.Total)
@@ -92,8 +96,19 @@ func (c Canvas) series(v watch.View) series {
 func (c Canvas) steps(p watch.ProcessView) series {
 	s := term.Screen{Unicode: c.Unicode}
 	x := series{capacity: p.Capacity, what: fmt.Sprintf("memory of process %d: %s used by steps  %s kept by PyTorch", p.PID, s.Solid(), s.Shade())}
+	if p.Rank != nil {
+		x.what = strings.Replace(x.what, "process", fmt.Sprintf("rank %d, process", *p.Rank), 1)
+	}
+	predicted := false
 	for _, y := range p.Curve {
 		x.inner, x.outer = append(x.inner, uint64(y.Peak)), append(x.outer, uint64(max(y.Reserved, y.Peak)))
+		x.line = append(x.line, uint64(y.Predicted.Allocated))
+		predicted = predicted || y.Predicted.Allocated > 0
+	}
+	if predicted {
+		x.what = strings.TrimPrefix(x.what, "memory of ") + fmt.Sprintf("  %s predicted", strings.Repeat(s.Stroke(), 2))
+	} else {
+		x.line = nil
 	}
 	x.from, x.to = fmt.Sprintf("step %d", p.Curve[0].Step), fmt.Sprintf("step %d", p.Curve[len(p.Curve)-1].Step)
 	return x
@@ -102,6 +117,9 @@ func (c Canvas) steps(p watch.ProcessView) series {
 // stretch returns the series resampled to a width: the largest value where several fall into one column, repeated
 // values where there are fewer values than columns.
 func stretch(values []uint64, width int) []uint64 {
+	if values == nil {
+		return nil
+	}
 	out := make([]uint64, width)
 	for i := range out {
 		first, last := i*len(values)/width, max(i*len(values)/width+1, (i+1)*len(values)/width)

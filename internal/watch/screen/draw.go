@@ -63,8 +63,9 @@ const leastChart = 5
 
 // share assigns rows to the lists of cards and processes; the curve gets the rest.
 func (c Canvas) share(cards, procs []string, room int) ([]string, []string) {
-	for len(cards)+len(procs) > room-leastChart && len(procs) > 2 {
-		procs = procs[:len(procs)-1]
+	if most := max(2, room-leastChart-len(cards)); len(procs) > most {
+		hidden := len(procs) - most + 1
+		procs = append(procs[:most-1:most-1], c.dim(fmt.Sprintf("    and %d more", hidden)))
 	}
 	if most := room - len(procs); len(cards) > most {
 		cards = cards[:max(0, most)]
@@ -107,18 +108,54 @@ func (c Canvas) verdict(v watch.View) []string {
 		first += "  " + c.bold(left)
 	}
 	if r.PID > 0 {
-		first += fmt.Sprintf("  (process %d)", r.PID)
+		first += "  (" + who(v, r.PID) + ")"
 	}
 	lines := []string{first}
 	more := 2
-	if c.Height > 30 {
+	switch {
+	case c.Height > 30:
 		more = 4
+	case c.Height >= 24 && len(v.Cards) <= 4:
+		more = 3
 	}
 	lines = append(lines, c.wrap(sentence(r.Why), more)...)
 	if r.Advice != "" {
 		lines = append(lines, c.wrap(c.arrow()+" "+sentence(r.Advice), more)...)
 	}
-	return lines
+	return append(lines, c.prediction(v)...)
+}
+
+// prediction says how the run compares with what was predicted; nothing if nothing was.
+func (c Canvas) prediction(v watch.View) []string {
+	if v.Expected == nil {
+		return nil
+	}
+	var first *watch.Parting
+	compared := false
+	for _, p := range v.Processes {
+		compared = compared || p.Trained > 0
+		if p.Parting != nil && (first == nil || p.Parting.Step < first.Step) {
+			first = p.Parting
+		}
+	}
+	switch {
+	case first != nil:
+		return c.wrap("Not as predicted: "+first.Why+".", 3)
+	case !compared:
+		want := v.Expected.Highest()
+		return c.wrap(fmt.Sprintf("Predicted: steps allocate %v, and PyTorch reserves %v.", units.Bytes(want.Allocated), units.Bytes(want.Reserved)), 1)
+	}
+	return []string{c.dim(fmt.Sprintf("As predicted: steps allocate up to %v.", units.Bytes(v.Expected.Highest().Allocated)))}
+}
+
+// who returns what people call a process: its rank, or its number.
+func who(v watch.View, pid int) string {
+	for _, p := range v.Processes {
+		if p.PID == pid && p.Rank != nil {
+			return fmt.Sprintf("rank %d", *p.Rank)
+		}
+	}
+	return fmt.Sprintf("process %d", pid)
 }
 
 func sentence(text string) string {
@@ -182,13 +219,17 @@ func (c Canvas) cards(v watch.View) []string {
 func (c Canvas) card(x watch.CardView) string {
 	name := ""
 	if x.Name != "" {
-		name = fmt.Sprintf("%-12.12s ", strings.TrimPrefix(x.Name, "NVIDIA "))
+		name = fmt.Sprintf("%-12s ", shortName(x.Name))
 	}
-	text := fmt.Sprintf("GPU %d %s%s %9s of %9s", x.Index, name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
-	if x.Util != nil {
+	text := fmt.Sprintf("%v %s%s %9s of %9s", x.Device(), name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
+	slowed := strings.Join(x.Throttle, ", ")
+	switch {
+	case x.Util != nil && slowed != "" && c.Width < wide:
+		text, slowed = text+fmt.Sprintf(" %3.0f %%, %s", *x.Util, slowed), ""
+	case x.Util != nil:
 		text += fmt.Sprintf(" %3.0f %% busy", *x.Util)
 	}
-	if x.Power != nil && c.Width >= 100 {
+	if x.Power != nil && c.Width >= wide {
 		text += fmt.Sprintf("  %4.0f W", *x.Power)
 		if x.PowerLimit != nil {
 			text += fmt.Sprintf(" of %.0f", *x.PowerLimit)
@@ -197,13 +238,31 @@ func (c Canvas) card(x watch.CardView) string {
 	if x.Temperature != nil && c.Width >= 90 {
 		text += fmt.Sprintf("  %3.0f °C", *x.Temperature)
 	}
-	if len(x.Throttle) > 0 {
-		text += "  slowed: " + strings.Join(x.Throttle, ", ")
+	if slowed != "" {
+		text += "  slowed: " + slowed
 	}
 	if x.Silent {
 		text += "  " + c.bold("no response")
 	}
 	return text
+}
+
+// wide is the width from which there is room for more than memory and load.
+const wide = 100
+
+// shortName returns the name of a card in at most twelve columns: whole words, without the maker's.
+func shortName(name string) string {
+	const most = 12
+	for _, maker := range []string{"NVIDIA ", "AMD ", "GeForce ", "Instinct "} {
+		name = strings.TrimPrefix(name, maker)
+	}
+	if len(name) <= most {
+		return name
+	}
+	if i := strings.LastIndexByte(name[:most+1], ' '); i > 0 {
+		return name[:i]
+	}
+	return name[:most]
 }
 
 func (c Canvas) barWidth() int { return min(40, max(8, c.Width/5-4)) }
@@ -238,11 +297,17 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 	}
 	total := p.Capacity
 	for _, x := range v.Cards {
-		if x.Index == p.GPU && total == 0 {
+		if x.Device() == p.GPU && total == 0 {
 			total = float64(x.Total)
 		}
 	}
 	held := float64(max(p.Used, p.Step.Reserved))
+	if p.Rank != nil && c.Width < wide {
+		name = ""
+	}
+	if p.Rank != nil {
+		name = fmt.Sprintf("rank %-2d %s", *p.Rank, name)
+	}
 	text := fmt.Sprintf("%7d %s%s %9s", p.PID, name, c.bar(held, total, c.barWidth()), units.Bytes(held))
 	switch {
 	case p.Gone:
@@ -252,8 +317,14 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 	default:
 		text += c.dim("  not watched")
 	}
-	if p.Step.N > 0 {
-		text += fmt.Sprintf("; tensors %s, peak %s", units.Bytes(p.Step.Allocated), units.Bytes(p.Step.PeakAllocated))
+	if p.Step.N == 0 {
+		return text
+	}
+	peak := fmt.Sprintf("peak %s", units.Bytes(p.Step.PeakAllocated))
+	for _, more := range []string{fmt.Sprintf("; tensors %s, %s", units.Bytes(p.Step.Allocated), peak), "; " + peak} {
+		if lipgloss.Width(text)+len(more) <= c.Width-2 { // two columns are the margin's
+			return text + more
+		}
 	}
 	return text
 }

@@ -59,10 +59,57 @@ func eight() watch.View {
 	return w.View()
 }
 
+// predicted returns a run whose steps take what was predicted, until a larger batch comes.
+func predicted() watch.View {
+	const g = 1 << 30
+	w := watch.New(watch.Options{})
+	w.Expect(&watch.Expected{
+		Load: watch.Peak{Allocated: g, Reserved: g}, Steps: []watch.Peak{{Allocated: 5 * g, Reserved: 6 * g}, {Allocated: 6 * g, Reserved: 7 * g}},
+		Even: true, Batch: 8, Length: 512, Low: 0.99, High: 1.01,
+		At: func([]int) (watch.Peak, bool) { return watch.Peak{Allocated: 10.9 * g, Reserved: 12 * g}, true },
+	})
+	w.Add(watch.Event{Kind: watch.KindStart, Total: 24 * g, PID: 7})
+	for n := 1; n <= 60; n++ {
+		s := watch.Step{N: n, Phase: watch.Train, Shape: []int{8, 512}, Allocated: 2 * g, PeakAllocated: 6 * g, Reserved: 7 * g, PeakReserved: 7 * g}
+		if n == 1 {
+			s.PeakAllocated, s.Reserved, s.PeakReserved = 5*g, 6*g, 6*g
+		}
+		if n >= 40 {
+			s.Shape, s.PeakAllocated, s.Reserved, s.PeakReserved = []int{16, 512}, 11*g, 12*g, 12*g
+		}
+		util := 95.0
+		w.Add(watch.Event{T: float64(n) / 4, Kind: watch.KindStep, PID: 7, Step: s})
+		w.Add(watch.Event{T: float64(n) / 4, Kind: watch.KindGPU, GPU: watch.GPU{Name: "NVIDIA GeForce RTX 4090", Used: s.Reserved + g/2, Total: 24 * g, Util: &util, Procs: []watch.Process{{PID: 7, Used: s.Reserved + g/2, Name: "python3"}}}})
+	}
+	return w.View()
+}
+
+// ranks returns a run on four GPUs whose first rank holds more than the others.
+func ranks() watch.View {
+	const g = int64(1) << 30
+	w := watch.New(watch.Options{})
+	w.Add(watch.Event{Kind: watch.KindStart, Own: true})
+	for i := range 4 {
+		w.Add(watch.Event{Kind: watch.KindStart, Total: 80 * g, PID: 4000 + i, Rank: &i, World: 4})
+	}
+	for n := 1; n <= 40; n++ {
+		for i := range 4 {
+			held, util := 44*g, 97.0
+			if i == 0 {
+				held = 58 * g
+			}
+			w.Add(watch.Event{T: float64(n), Kind: watch.KindGPU, GPU: watch.GPU{Index: i, Name: "NVIDIA H100 80GB HBM3", Used: held + g, Total: 80 * g, Util: &util, Procs: []watch.Process{{PID: 4000 + i, Used: held + g/2, Name: "python3"}}}})
+			w.Add(watch.Event{T: float64(n), Kind: watch.KindStep, PID: 4000 + i, Step: watch.Step{N: n, Phase: watch.Train, Shape: []int{8, 512}, Allocated: 12 * g, PeakAllocated: held - 2*g, Reserved: held, PeakReserved: held}})
+		}
+	}
+	return w.View()
+}
+
 func TestPictures(t *testing.T) {
 	sizes := []struct{ width, height int }{{80, 24}, {120, 35}, {200, 50}}
 	views := map[string]watch.View{
 		"leak": view(t, "leak_slow", 12), "good": view(t, "good", 12), "two": view(t, "two_a", 15), "ragged": view(t, "varying", 12), "eight": eight(), "empty": {},
+		"predicted": predicted(), "ranks": ranks(),
 	}
 	for name, v := range views {
 		for _, s := range sizes {
@@ -109,7 +156,7 @@ func checkSize(t *testing.T, picture string, width, height int) {
 
 // TestEverySize draws screens of all sizes, with and without colour, and checks that nothing overflows.
 func TestEverySize(t *testing.T) {
-	views := []watch.View{view(t, "leak_slow", 12), eight(), {}}
+	views := []watch.View{view(t, "leak_slow", 12), eight(), predicted(), ranks(), {}}
 	for _, v := range views {
 		for width := 40; width < 260; width += 13 {
 			for height := 10; height < 80; height += 7 {

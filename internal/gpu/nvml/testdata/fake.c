@@ -39,7 +39,7 @@ typedef struct { unsigned version; unsigned long long total, reserved, free, use
 int nvmlDeviceGetMemoryInfo_v2(dev h, memory2 *m) {
   GUARD;
 #ifdef LOST
-  if (h->which == LOST || LOST < 0) return LOST < 0 ? 999 : 15;
+  if (h->which == LOST || h->which >= 10 && LOST == 1 || LOST < 0) return LOST < 0 ? 999 : 15; /* 10 and more are slices of 1 */
 #endif
   if (m->version != (sizeof(memory2) | (2u << 24))) return 25;
   const unsigned long long M = 1 << 20;

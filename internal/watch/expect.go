@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Peak is the most that a part of a run takes, in bytes.
+type Peak struct {
+	Allocated float64 `json:"allocated"` // in tensors
+	Reserved  float64 `json:"reserved"`  // by PyTorch
+}
+
+// Expected is what was predicted about each process of a run. The package does not ask who predicted it.
+type Expected struct {
+	Load      Peak    // while the model is loaded; zero: not known
+	Steps     []Peak  // of the first steps; later ones take what those after the first take
+	Eval      Peak    // of an evaluation; zero: none was predicted
+	AfterEval Peak    // of steps after an evaluation; zero: as before it
+	Even      bool    // all batches have one size; otherwise steps may take less
+	Batch     int     // samples of a forward pass; 0: not known
+	Length    int     // tokens of a sample; 0: not known, or they vary
+	Low, High float64 // how far predictions like this one have been off: measured/predicted is between them
+	Source    string  // what the prediction is of, in words
+
+	// At predicts a step with another batch. It may be nil.
+	At func(shape []int) (Peak, bool)
+}
+
+// Expect gives the watcher a prediction to compare the steps with. It has to come before the first of them.
+func (w *Watcher) Expect(x *Expected) { w.expected = x }
+
+// Cause says why a step takes something else than was predicted.
+type Cause string
+
+// The causes, as --json writes them.
+const (
+	LargerBatch   Cause = "larger-batch"  // the batch is larger than the predicted one
+	Growth        Cause = "growth"        // memory that stays between steps has grown
+	NewEvaluation Cause = "evaluation"    // an evaluation takes more than the steps, and none was predicted
+	Fragments     Cause = "fragmentation" // tensors take what was predicted, PyTorch reserves more for them
+	More          Cause = "more"          // tensors take more
+	Less          Cause = "less"          // steps take less, and their batches are as large as predicted
+)
+
+// Parting is the first step that takes something else than was predicted.
+type Parting struct {
+	Step      int     `json:"step"`            // the training step, or the one before the evaluation
+	PID       int     `json:"pid,omitempty"`   // its process, if there are several
+	Phase     Phase   `json:"phase"`           // of the step
+	What      string  `json:"what"`            // allocated or reserved
+	Cause     Cause   `json:"cause"`           // what differs
+	Predicted float64 `json:"predicted"`       // bytes
+	Measured  float64 `json:"measured"`        // bytes
+	Shape     []int   `json:"shape,omitempty"` // of the batch
+	Why       string  `json:"why"`             // all of it, in one sentence
+}
+
+// Predicted is what a reading says about the prediction.
+type Predicted struct {
+	Load      *Peak    `json:"load,omitempty"`       // while the model is loaded
+	Step      Peak     `json:"step"`                 // of the newest step
+	Eval      *Peak    `json:"evaluation,omitempty"` // of an evaluation
+	Measured  Peak     `json:"measured"`             // of the newest step
+	PartsFrom *Parting `json:"parts,omitempty"`      // the first step that takes something else
+}
+
+// The least differences that count, whatever the interval says.
+const (
+	leastPart     = 0.01    // of the predicted peak
+	leastBytes    = 8 << 20 // small models live in blocks of 2 and 20 MiB
+	fewerInARow   = 3       // steps that have to take less: one may be the last batch of an epoch
+	growthExplain = 0.5     // of what a step takes too much, if growth is the cause
+)
+
+// step returns what a step of a process is predicted to take; ok is false if nothing was predicted about it.
+func (x *Expected) step(p *process, s Step) (want Peak, ok bool) {
+	if s.Phase == Eval {
+		return x.Eval, x.Eval.Allocated > 0
+	}
+	if len(x.Steps) == 0 {
+		return Peak{}, false
+	}
+	for _, y := range x.like(s.N) {
+		want = highestOf(want, y)
+	}
+	if p.trained <= 1 { // its peaks are since the process began
+		want = highestOf(want, x.Load)
+	}
+	if p.evaluated && x.AfterEval.Allocated > 0 {
+		want = highestOf(want, x.AfterEval)
+	}
+	return want, true
+}
+
+// like returns the predicted steps that one is like. The first makes the optimizer's states; if lengths vary, any of them
+// may be like any other.
+func (x *Expected) like(step int) []Peak {
+	switch {
+	case len(x.Steps) < 2 || !x.Even:
+		return x.Steps
+	case step <= 1:
+		return x.Steps[:1]
+	}
+	return x.Steps[1:]
+}
+
+// least returns the least that a step like this one is predicted to allocate.
+func (x *Expected) least(step int) float64 {
+	least := math.Inf(1)
+	for _, y := range x.like(step) {
+		least = min(least, y.Allocated)
+	}
+	return least
+}
+
+func highestOf(a, b Peak) Peak {
+	return Peak{max(a.Allocated, b.Allocated), max(a.Reserved, b.Reserved)}
+}
+
+// above and below report whether a measured number lies outside what the prediction allows.
+func (x *Expected) above(measured, predicted float64) bool {
+	return measured > predicted*max(x.High, 1+leastPart) && measured-predicted > leastBytes
+}
+
+func (x *Expected) below(measured, predicted float64) bool {
+	return measured < predicted*min(x.Low, 1-leastPart) && predicted-measured > leastBytes
+}
+
+// larger reports whether a batch is larger than the predicted one, and smaller whether it is smaller.
+func (x *Expected) larger(shape []int) bool {
+	return len(shape) > 0 && x.Batch > 0 && shape[0] > x.Batch || len(shape) > 1 && x.Length > 0 && shape[1] > x.Length
+}
+
+func (x *Expected) smaller(shape []int) bool {
+	return len(shape) > 0 && x.Batch > 0 && shape[0] < x.Batch || len(shape) > 1 && x.Length > 0 && shape[1] < x.Length
+}
+
+// compare looks whether a step parts from the prediction. Only the first one that does is kept.
+func (p *process) compare(x *Expected, s Step) {
+	if x == nil || p.parting != nil {
+		return
+	}
+	want, ok := x.step(p, s)
+	allocated, reserved := float64(max(s.PeakAllocated, s.Allocated)), float64(max(s.PeakReserved, s.Reserved))
+	if s.Phase == Eval {
+		p.evalReserved = max(p.evalReserved, reserved)
+		if !ok {
+			want = Peak{max(p.most.Allocated, x.Highest().Allocated), max(p.most.Reserved, x.Highest().Reserved)}
+		}
+	}
+	switch {
+	case x.above(allocated, want.Allocated):
+		p.part(x, s, "allocated", want.Allocated, allocated)
+	case x.above(reserved, want.Reserved) && (s.Phase == Eval || reserved > p.evalReserved):
+		p.part(x, s, "reserved", want.Reserved, reserved)
+	case s.Phase == Train && x.Even && x.below(allocated, x.least(s.N)) && !x.smaller(s.Shape):
+		if p.fewer++; p.fewer >= fewerInARow {
+			p.part(x, s, "allocated", want.Allocated, allocated)
+		}
+	case s.Phase == Train:
+		p.fewer = 0
+	}
+	if s.Phase == Train {
+		p.most = highestOf(p.most, Peak{allocated, reserved})
+	}
+}
+
+// Highest returns the most that a training step is predicted to take.
+func (x *Expected) Highest() Peak {
+	most := x.AfterEval
+	for _, y := range x.Steps {
+		most = highestOf(most, y)
+	}
+	return most
+}
+
+// part keeps the first step that takes something else, with what differs.
+func (p *process) part(x *Expected, s Step, what string, predicted, measured float64) {
+	at := &Parting{Step: s.N, Phase: s.Phase, What: what, Predicted: predicted, Measured: measured, Shape: s.Shape, Cause: More}
+	grown := float64(s.Allocated) - p.heldFirst
+	switch {
+	case measured < predicted:
+		at.Cause = Less
+	case s.Phase == Eval && x.Eval.Allocated == 0:
+		at.Cause = NewEvaluation
+	case x.larger(s.Shape):
+		at.Cause = LargerBatch
+	case p.heldFirst > 0 && p.trained > fewerInARow && grown > growthExplain*(measured-predicted):
+		at.Cause = Growth
+	case what == "reserved":
+		at.Cause = Fragments
+	}
+	at.Why = at.sentence(x, grown, p.heldAt)
+	p.parting = at
+}
+
+// grew explains a step that took too much by a leak that was found later: it was the leak's beginning.
+func (a *Parting) grew(leak trend) {
+	if a != nil && a.Cause == More && a.Phase == Train && leak.from <= float64(a.Step) {
+		a.Cause = Growth
+		a.Why += fmt.Sprintf(": memory that stays between steps grows by %v per step", gib(leak.slope))
+	}
+}
+
+// sentence says what a step took, what was predicted, and what differs.
+func (a *Parting) sentence(x *Expected, grown float64, since int) string {
+	who := fmt.Sprintf("step %d", a.Step)
+	if a.Phase == Eval {
+		who = fmt.Sprintf("the evaluation after step %d", a.Step)
+	}
+	off := a.Measured - a.Predicted
+	text := fmt.Sprintf("%s %s %v instead of the predicted %v (%s%v, %+.1f %%)", who, a.What, gib(a.Measured), gib(a.Predicted), sign(off), gib(max(off, -off)), 100*off/max(a.Predicted, 1))
+	switch a.Cause {
+	case LargerBatch:
+		text += fmt.Sprintf(": its batch of shape %s is larger than the predicted %s", times(a.Shape), x.shape())
+		if x.At == nil {
+			break
+		}
+		if y, ok := x.At(a.Shape); ok {
+			want := y.Allocated
+			if a.What == "reserved" {
+				want = y.Reserved
+			}
+			text += fmt.Sprintf(", for which %v is predicted", gib(want))
+		}
+	case Growth:
+		text += fmt.Sprintf(": memory that stays between steps has grown by %v since step %d", gib(grown), since)
+	case NewEvaluation:
+		text += ", which has no evaluation"
+	case Fragments:
+		text += ": tensors take what was predicted, but PyTorch's cache does not reuse its memory as well"
+	case Less:
+		text += ": the run is smaller than its description"
+	}
+	return text
+}
+
+func sign(off float64) string {
+	if off < 0 {
+		return "-"
+	}
+	return "+"
+}
+
+// shape returns the predicted shape in words.
+func (x *Expected) shape() string {
+	if x.Length > 0 {
+		return times([]int{x.Batch, x.Length})
+	}
+	return fmt.Sprintf("batch of %d", x.Batch)
+}
+
+func times(shape []int) string {
+	var out []string
+	for _, n := range shape {
+		out = append(out, fmt.Sprint(n))
+	}
+	return strings.Join(out, " x ")
+}
+
+// predicted returns what a reading of a process says about the prediction; nil if there is none.
+func (w *Watcher) predicted(p *process) *Predicted {
+	x := w.expected
+	if x == nil || !p.seenStep {
+		return nil
+	}
+	out := &Predicted{Step: p.want, Measured: Peak{float64(p.last.PeakAllocated), float64(p.last.PeakReserved)}, PartsFrom: p.parting}
+	if x.Load.Allocated > 0 {
+		out.Load = &x.Load
+	}
+	if x.Eval.Allocated > 0 {
+		out.Eval = &x.Eval
+	}
+	return out
+}
+
+// Parted returns the first step of the run that parts from the prediction, or nil.
+func (w *Watcher) Parted() *Parting {
+	var first *Parting
+	subjects := w.subjects()
+	for _, p := range subjects {
+		if a := p.parting; a != nil && (first == nil || a.Step < first.Step) {
+			one := *a
+			if len(subjects) > 1 {
+				one.PID = p.pid
+			}
+			first = &one
+		}
+	}
+	return first
+}
+
+// Measured returns the most that the steps of a run took, and how many there were: of the process that took most.
+// If the run cannot be held against the prediction, why says so.
+func (w *Watcher) Measured() (most Peak, steps int, seconds float64, why string) {
+	for _, p := range w.subjects() {
+		switch {
+		case p.failed:
+			why = "it ran out of memory"
+		case p.leaked:
+			why = "its memory grew"
+		case p.parting != nil && p.parting.Cause != More && p.parting.Cause != Fragments:
+			why = p.parting.Why
+		}
+		if p.mostEver.Reserved > most.Reserved {
+			most, steps, seconds = p.mostEver, p.trained, p.stepSeconds()
+		}
+	}
+	return most, steps, seconds, why
+}
