@@ -73,7 +73,8 @@ func TestEveryWordHasAConstant(t *testing.T) {
 		"weights":              {Float32, BFloat16, Float16, Saved},
 		"optimizer":            {Adafactor, Adagrad, Adam, AdamAmsgrad, AdamFused, AdamLoop, Adamax, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, Lion, Lion8Bit, NAdam, RAdam, RMSprop, SGD, SGDMomentum},
 		"reference":            {ReferenceModel, ReferenceAdapters, ReferenceBefore, ReferenceNone},
-		"loss":                 {ModelLoss, TRLLoss, LigerLoss},
+		"loss":                 {ModelLoss, TRLLoss, LigerLoss, UnslothLoss},
+		"unsloth":              {UnslothRope, UnslothNorm},
 		"liger":                {LigerRope, LigerNorm, LigerMLP, LigerAll},
 		"attention":            {SDPA, Eager, Flash},
 		"quantization.type":    {NF4, FP4},
@@ -102,7 +103,7 @@ func TestSetupComesBack(t *testing.T) {
 	yes := true
 	want := &Setup{
 		ID: "x", Model: Model{Name: "gpt2", Head: CausalLM}, Batch: 2, Seq: 64, TargetSeq: 3, Lengths: "30,50", Tokenizer: "tokenizer.json", Seed: 2, Loop: ScriptLoop, Positives: 4, Negatives: 5, Completion: 9, Reference: ReferenceModel, Precision: AmpBF16,
-		Weights: BFloat16, Optimizer: Lion, Checkpointing: true, Loss: TRLLoss, Liger: []LigerLayer{LigerNorm}, Attention: Eager,
+		Weights: BFloat16, Optimizer: Lion, Checkpointing: true, Loss: TRLLoss, Liger: []LigerLayer{LigerNorm}, Unsloth: []UnslothLayer{UnslothRope}, Attention: Eager,
 		AttentionMask: &yes, Accumulation: 6, Clip: true, Compile: true, Evaluation: &Evaluation{3, 2, 9, true}, SetToNone: &yes, UseReentrant: &yes, LoRA: &LoRA{7, 8, 0.5, []string{"c_attn"}, true, true, []string{"lm_head"}},
 		Quantization: &Quantization{4, FP4, true, Float16, true, true, BFloat16}, Allocator: "expandable_segments:True",
 		Dist: &Dist{FSDP2, 8, true, BFloat16, Float32, LoadSharded}, Limit: 9, Versions: Versions{"2.11", "5.1", "13.0", "0.50", "0.21", "1.16", "1.15"}, Steps: 10,

@@ -50,6 +50,8 @@ type Setup struct {
 	Loss Loss `json:"loss,omitempty"`
 	// Liger lists the layers that use Liger's kernels.
 	Liger []LigerLayer `json:"liger,omitempty"`
+	// Unsloth lists the layers that use Unsloth's kernels, as fms-acceleration installs them.
+	Unsloth []UnslothLayer `json:"unsloth,omitempty"`
 	// Attention is the attention implementation.
 	Attention Attention `json:"attention,omitempty"`
 	// AttentionMask says whether the batch includes an attention mask; nil means true.

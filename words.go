@@ -128,6 +128,17 @@ const (
 	ModelLoss Loss = "model" // the model's own, which computes the logits of all tokens at once; the default
 	TRLLoss   Loss = "trl"   // the loss of TRL's SFTTrainer (1.15 and later), computed in tiles
 	LigerLoss Loss = "liger" // Liger's, computed a few rows at a time
+
+	UnslothLoss Loss = "unsloth" // Unsloth's kernel, over the logits of all tokens
+)
+
+// UnslothLayer is a kind of layer that uses one of Unsloth's kernels.
+type UnslothLayer string
+
+// The kinds.
+const (
+	UnslothRope UnslothLayer = "rope" // the rotation of queries and keys
+	UnslothNorm UnslothLayer = "norm"
 )
 
 // LigerLayer is a kind of layer that Liger has kernels for.

@@ -33,6 +33,7 @@ func (b fieldBase) with(more fieldBase) fieldBase {
 var (
 	plainBase  = fieldBase{"model.name": "gpt2", "batch": 2, "seq": 64, "steps": 2}
 	modernBase = fieldBase{"model.name": "qwen2.5-0.5b", "batch": 2, "seq": 64, "precision": "amp-bf16", "steps": 2}
+	llamaBase  = fieldBase{"model.name": "llama-3.2-1b", "batch": 2, "seq": 64, "precision": "bf16", "steps": 2}
 	loraBase   = modernBase.with(fieldBase{"lora.rank": 8, "lora.targets": []string{"q_proj", "v_proj"}, "lora.peft": true})
 	qloraBase  = loraBase.with(fieldBase{"quantization.bits": 4})
 	shardBase  = modernBase.with(fieldBase{"dist.kind": "fsdp2", "dist.world": 4})
@@ -48,7 +49,7 @@ var fieldBases = []struct {
 	base  fieldBase
 }{
 	{"weights", modernBase}, {"completion", answersBase}, {"reference", answersBase},
-	{"loss", modernBase}, {"liger", modernBase}, {"clip", modernBase},
+	{"loss", llamaBase}, {"unsloth", llamaBase}, {"liger", modernBase}, {"clip", modernBase},
 	{"target_seq", fieldBase{"model.name": "t5-small", "batch": 2, "seq": 64, "steps": 2}},
 	{"positives", fieldBase{"model.name": "bert-base", "model.head": "encoder", "batch": 4, "seq": 32}},
 	{"negatives", fieldBase{"model.name": "bert-base", "model.head": "encoder", "batch": 4, "seq": 32}},
@@ -70,7 +71,7 @@ var fieldValues = map[string][]any{
 	"accumulation": {4}, "seq": {128}, "batch": {3}, "target_seq": {32}, "steps": {1}, "seed": {7}, "limit": {uint64(1 << 30)},
 	"lengths": {[]int{16, 64}, map[string]any{"uniform": []int{8, 128}}}, "tokenizer": {"tokenizer.json"}, "allocator": {"expandable_segments:True", "max_split_size_mb:32"},
 	"loop": {"script", "trainer"}, "positives": {1}, "negatives": {2}, "lora.rank": {64}, "lora.alpha": {32}, "lora.dropout": {0.1},
-	"lora.targets": {[]string{"q_proj"}, []string{"all-linear"}}, "lora.save": {[]string{"embed_tokens"}}, "dist.world": {8}, "liger": {[]string{"all"}, []string{"rope"}, []string{"norm"}, []string{"mlp"}},
+	"lora.targets": {[]string{"q_proj"}, []string{"all-linear"}}, "lora.save": {[]string{"embed_tokens"}}, "dist.world": {8}, "unsloth": {[]string{"rope"}, []string{"norm"}}, "liger": {[]string{"all"}, []string{"rope"}, []string{"norm"}, []string{"mlp"}},
 	"evaluation.batch": {16}, "evaluation.every": {1, 100}, "evaluation.batches": {8}, "quantization.bits": {8},
 	"versions.torch": {"2.4", "2.12"}, "versions.transformers": {"4.45", "5.10"}, "versions.cuda": {"12.4"}, "versions.bitsandbytes": {"0.45"},
 	"versions.peft": {"0.17"}, "versions.trl": {"1.15", "1.10", "0.29"}, "versions.accelerate": {"1.2"}, "completion": {16}, "reference": {"precomputed"},

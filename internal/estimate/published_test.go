@@ -13,7 +13,8 @@ import (
 // TestPublished compares peaks of allocated memory that others have published, on cards and with versions that we
 // never measured. llama-recipes wraps its blocks with NO_REENTRANT; fms-acceleration's benchmarks use the Trainer of
 // transformers 4.48, whose checkpointing is reentrant, and pack samples to 4,096 tokens. The experts of a real
-// Mixtral do not get equal numbers of tokens.
+// Mixtral do not get equal numbers of tokens, and the fused LoRA layers of QLoRA runs with Unsloth's kernels are counted as
+// PEFT's. Mistral in transformers 4.45 with Unsloth's kernels is 1.4 % too low, for a reason that is not known.
 func TestPublished(t *testing.T) {
 	data, err := os.ReadFile("testdata/published.jsonl")
 	if err != nil {
@@ -36,7 +37,7 @@ func TestPublished(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated at the peak, published %.2f GiB (%+.3f %%)", s.ID, a.PeakAllocated, row.Allocated, 100*off)
 		}
 	}
-	if len(rows) < 6 {
+	if len(rows) < 12 {
 		t.Errorf("%d runs compared", len(rows))
 	}
 }

@@ -96,7 +96,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	case b.Labels == nil:
 		return fn.Return(nil)
 	case h.path.own:
-		return fn.Return(shiftedLoss(fn, logits, b.Labels, h.vocab, h.calling))
+		return fn.Return(shiftedLoss(fn, logits, b.Labels, h.vocab, h.path, h.calling))
 	}
 	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.path, h.calling))
 }
@@ -122,7 +122,7 @@ func causalLoss(logits, labels *shadow.Tensor, vocab int, path lossPath, how *Ca
 	fn := logits.World().Func(logits, labels)
 	fn.Set(&logits, logits.Float())
 	if path.shifted {
-		return fn.Return(shiftedLoss(fn, logits, labels, vocab, how))
+		return fn.Return(shiftedLoss(fn, logits, labels, vocab, path, how))
 	}
 	fn.Set(&labels, labels.Pad(0, 1))
 	shift := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())

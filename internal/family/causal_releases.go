@@ -33,11 +33,21 @@ const paddedLabels = 449
 type lossPath struct {
 	own     bool // the model's own forward computes it
 	upcast  bool // it casts the logits to float32 under the same name
+	unsloth bool // Unsloth's kernel computes the cross entropy
 	shifted bool // the shared function copies the logits without the last token
 }
 
 // lossPath returns the path of the run's release.
 func (r Run) lossPath() lossPath {
+	path := r.releasePath()
+	if path.unsloth = r.Loss == "unsloth"; path.unsloth && !path.own {
+		path.shifted = true // FastForCausalLMLoss copies the logits in every release
+	}
+	return path
+}
+
+// releasePath returns the path of the model's own loss in the run's release.
+func (r Run) releasePath() lossPath {
 	switch {
 	case r.Transformers == 0 || r.Transformers >= paddedLabels:
 		return lossPath{}
@@ -54,10 +64,13 @@ func (f Facts) LossMoved(release int) bool {
 
 // shiftedLoss compares each token's logits with the next label, as releases before paddedLabels did. Its
 // variables belong to the frame fn.
-func shiftedLoss(fn *shadow.Frame, logits, labels *shadow.Tensor, vocab int, how *Calling) *shadow.Tensor {
+func shiftedLoss(fn *shadow.Frame, logits, labels *shadow.Tensor, vocab int, path lossPath, how *Calling) *shadow.Tensor {
 	shift := fn.Let(logits.Slice(1, 0, logits.Size(1)-1).Contiguous()) // (B, S-1, V)
 	next := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())
 	fn.Set(&shift, shift.View(-1, vocab))
 	fn.Set(&next, next.View(-1))
+	if path.unsloth {
+		return shift.UnslothCrossEntropy(next)
+	}
 	return how.averaged(shift.CrossEntropy(next))
 }

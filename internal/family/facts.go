@@ -54,6 +54,8 @@ type Facts struct {
 	// Liger means that liger-kernel's kernels for the model (0.8.5, monkey_patch.py) are simulated; LigerToo
 	// means that it has kernels that are not.
 	Liger, LigerToo bool
+	// Unsloth means that fms-acceleration replaces parts of the model with Unsloth's kernels (0.6, models/*.py).
+	Unsloth bool
 	// OwnLoss describes how the model's forward computed a causal loss before it called the shared function.
 	OwnLoss ownLoss
 	// Torchtune means that torchtune has the model too, built from its own modules.
@@ -188,11 +190,11 @@ var families = map[string]Facts{
 	},
 	"granite": {
 		make: newGranite, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 2048},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Unsloth: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"llama": {
 		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
-		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mamba": {
 		make: newMamba, Heads: []string{CausalLM}, ByToken: true,
@@ -204,11 +206,11 @@ var families = map[string]Facts{
 	},
 	"mistral": {
 		make: newMistral, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
-		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mixtral": {
 		make: newMixtral, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
-		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Experts: true, Liger: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Experts: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"modernbert": {
 		make: newModernBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},

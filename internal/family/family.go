@@ -29,6 +29,7 @@ type Run struct {
 	Reentrant     bool     // reentrant checkpointing
 	Loss          string   // which code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 means all at once
+	Unsloth       []string // the layers that use Unsloth's kernels: "rope", "norm"
 	Liger         []string // the layers that use Liger's kernels: "rope", "norm", "mlp"
 	Torchtune     bool     // decoders use torchtune's modules, if it has the model
 	LitGPT        LitGPT   // decoders use LitGPT's modules and loss, if it has the model
@@ -121,6 +122,9 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 func (f Facts) check(name string, run Run) error {
 	if !slices.Contains(f.Heads, run.Head) {
 		return refuse("model.head", "%s is trained as %s, not as %q", name, either(f.Heads), run.Head)
+	}
+	if err := run.checkUnsloth(name, f); err != nil {
+		return err
 	}
 	return run.checkLiger(name, f)
 }

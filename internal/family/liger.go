@@ -48,6 +48,8 @@ func (m *llama) applyRotary(q, k *shadow.Tensor, window int, own rotation) (*sha
 	switch {
 	case m.run.liger("rope"):
 		return shadow.LigerRope(q, k, r.cos, r.sin)
+	case m.run.unsloth("rope"):
+		return q.UnslothRope(r.cos, r.sin), k.UnslothRope(r.cos, r.sin)
 	case own != nil:
 		return own(q, k, r.cos, r.sin)
 	}

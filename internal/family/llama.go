@@ -254,11 +254,12 @@ func (m *llamaMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 type rmsNorm struct {
 	shadow.Path
 	weight *shadow.Tensor
-	liger  bool
+
+	liger, unsloth bool
 }
 
 func newRMSNorm(b *nn.Builder, run Run, at string, width int) *rmsNorm {
-	return &rmsNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width), liger: run.liger("norm")}
+	return &rmsNorm{Path: shadow.Path(at), weight: b.Parameter(at+".weight", width), liger: run.liger("norm"), unsloth: run.unsloth("norm")}
 }
 
 func (n *rmsNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
@@ -274,6 +275,9 @@ func (n *rmsNorm) orNone(x *shadow.Tensor) *shadow.Tensor {
 func (n *rmsNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	if n.liger {
 		return hidden.LigerRMSNorm(n.weight, true)
+	}
+	if n.unsloth {
+		return hidden.UnslothRMSNorm(n.weight)
 	}
 	dtype := hidden.DType()
 	fn.Set(&hidden, hidden.To(shadow.Float32))

@@ -127,7 +127,7 @@ func (s *Setup) complete() error {
 	if s.Model.Head == "" && len(f.Heads) > 0 {
 		s.Model.Head = f.Heads[0]
 	}
-	for _, complete := range []func() error{s.completeLoRA, s.assumeLitGPT, s.completeQuantization, s.completeWeights, s.completeEvaluation} {
+	for _, complete := range []func() error{s.completeLoRA, s.assumeLitGPT, s.completeQuantization, s.completeUnsloth, s.completeWeights, s.completeEvaluation} {
 		if err := complete(); err != nil {
 			return err
 		}

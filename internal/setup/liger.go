@@ -8,6 +8,18 @@ import "slices"
 // between the matrix products of an MLP or its experts. AllLiger means all of them.
 var LigerParts = []string{"rope", "norm", "mlp"}
 
+// UnslothParts are the kinds of layers for which Unsloth's kernels are simulated.
+var UnslothParts = []string{"rope", "norm"}
+
+// completeUnsloth returns an error for norms that are trained on several GPUs: Unsloth's kernel computes no gradient for
+// their weights, which is simulated on one GPU and under FSDP1.
+func (s *Setup) completeUnsloth() error {
+	if s.LoRA == nil && s.Dist != nil && s.DistKind() != FSDP1 && slices.Contains(s.Unsloth, "norm") {
+		return Wrong("{unsloth} has norm, with {dist.kind} %s: weights without gradients are simulated on one GPU and under fsdp1; choose {dist.kind=fsdp1}, or remove norm", s.Dist.Kind)
+	}
+	return nil
+}
+
 // AllLiger means all of LigerParts.
 const AllLiger = "all"
 

@@ -30,6 +30,7 @@ type Setup struct {
 	UseReentrant  *bool         `json:"use_reentrant,omitempty"`  // whether checkpointing is reentrant; nil means the default of transformers
 	Loss          string        `json:"loss,omitempty"`           // the code that computes the loss from the last hidden states, if not the model's own
 	Liger         []string      `json:"liger,omitempty"`          // the layers that use Liger's kernels: "rope", "norm", "mlp"
+	Unsloth       []string      `json:"unsloth,omitempty"`        // the layers that use Unsloth's kernels: "rope", "norm"
 	Attention     string        `json:"attention,omitempty"`      // the implementation: "sdpa", "eager", "flash"
 	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch includes a mask; nil means true
 	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step

@@ -130,7 +130,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "loss", What: "`implementation` of a causal model's loss", Words: Losses, Use: InFiles,
-			Flags:    []Flag{{Name: "loss", What: "`implementation` of a causal model's loss: model (all logits at once), trl (SFTTrainer of TRL 1.15 and later), liger"}},
+			Flags:    []Flag{{Name: "loss", What: "`implementation` of a causal model's loss: model (all logits at once), trl (SFTTrainer of TRL 1.15 and later), liger, unsloth"}},
 			Phrases:  phrase(func(s *Setup) bool { return s.Loss != "" }, "loss by %s", func(s *Setup) any { return lossBy[s.Loss] }),
 			Evidence: func(s *Setup) []string { return onlyWhere(s.Loss != "", "loss by "+s.Loss) },
 			at:       func(s *Setup) any { return &s.Loss },
@@ -140,6 +140,12 @@ func runSettings() []Setting {
 			Phrases:  phrase(func(s *Setup) bool { return len(s.Liger) > 0 }, "Liger's %s", func(s *Setup) any { return spaced(s.Liger) }),
 			Evidence: (*Setup).ligerEvidence, Lever: &ligerLever,
 			at: func(s *Setup) any { return &s.Liger },
+		},
+		{
+			Name: "unsloth", Flags: one("unsloth"), What: "`layers` that use Unsloth's kernels, as in fms-acceleration", Words: UnslothParts,
+			Phrases:  phrase(func(s *Setup) bool { return len(s.Unsloth) > 0 }, "Unsloth's %s", func(s *Setup) any { return spaced(s.Unsloth) }),
+			Evidence: where(func(s *Setup) bool { return len(s.Unsloth) > 0 }, "Unsloth's kernels"),
+			at:       func(s *Setup) any { return &s.Unsloth },
 		},
 		{
 			Name: "attention", Flags: one("attention"), What: "attention `kind`", Words: Attentions, Default: SDPA,

@@ -33,6 +33,8 @@ const (
 	ModelLoss = "model" // the model's own loss
 	TRLLoss   = "trl"   // TRL's chunked loss
 	LigerLoss = "liger" // Liger's fused linear loss
+
+	UnslothLoss = "unsloth" // Unsloth's cross-entropy kernel, on the logits of all tokens
 )
 
 // What a loop compares answers with.
@@ -48,8 +50,8 @@ var (
 	Precisions = []string{FP32, AmpBF16, AmpFP16, BF16, FP16} // the values of precision
 	// WeightTypes are the values of weights.
 	WeightTypes = []string{FP32, BF16, FP16, Saved}
-	Attentions  = []string{SDPA, Eager, Flash}            // the values of attention
-	Losses      = []string{ModelLoss, TRLLoss, LigerLoss} // the values of loss
+	Attentions  = []string{SDPA, Eager, Flash}                         // the values of attention
+	Losses      = []string{ModelLoss, TRLLoss, LigerLoss, UnslothLoss} // the values of loss
 	References  = []string{ReferenceModel, ReferenceAdapters, ReferenceBefore, ReferenceNone}
 	// QuantTypes are the 4-bit types; ComputeTypes are the types of products with quantized weights.
 	QuantTypes   = []string{NF4, FP4}
@@ -64,4 +66,4 @@ var referenceText = map[string]string{
 }
 
 // lossBy maps the values of loss to display names.
-var lossBy = map[string]string{TRLLoss: "TRL", LigerLoss: "Liger"}
+var lossBy = map[string]string{TRLLoss: "TRL", LigerLoss: "Liger", UnslothLoss: "Unsloth"}

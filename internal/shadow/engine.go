@@ -101,6 +101,9 @@ func (e *engine) evaluate(n *node) {
 		return
 	}
 	if n.leaf != nil {
+		if len(in) == 0 {
+			in = append(in, nil)
+		}
 		e.w.accumulateGrad(n.leaf, in[0])
 		return
 	}
@@ -248,6 +251,9 @@ func (t *Tensor) exclusive() bool {
 // are added to it. It consumes the reference to g.
 func (w *World) accumulateGrad(leaf, g *Tensor) {
 	if g == nil {
+		if w.afterNoGrad != nil {
+			w.afterNoGrad(leaf)
+		}
 		return
 	}
 	w.host(HostLeaf)

@@ -51,19 +51,20 @@ type World struct {
 	queue    uint16
 	spaces   workspaces
 
-	pages      pages
-	seq, stamp uint64
-	frames     []*Frame
-	depth      int
-	pins       []*Tensor
-	path       []string
-	component  Component
-	afterGrad  func(leaf *Tensor)
-	passage    *Passage // the passage being recorded, if any
-	arrived    int      // number of gradients that arrived in the last passage
-	layouts    map[*Tensor]*gradLayout
-	turns      turns
-	origin     []uint32 // for an unfolded trace, the ID that each allocation had before
+	pages       pages
+	seq, stamp  uint64
+	frames      []*Frame
+	depth       int
+	pins        []*Tensor
+	path        []string
+	component   Component
+	afterGrad   func(leaf *Tensor)
+	afterNoGrad func(leaf *Tensor)
+	passage     *Passage // the passage being recorded, if any
+	arrived     int      // number of gradients that arrived in the last passage
+	layouts     map[*Tensor]*gradLayout
+	turns       turns
+	origin      []uint32 // for an unfolded trace, the ID that each allocation had before
 
 	afterBackward func()              // called when the whole backward has run
 	wrapped       map[string]Wrapper  // by module path

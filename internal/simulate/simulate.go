@@ -351,7 +351,7 @@ func (r *run) makeModel() error {
 		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Checkpointing: s.Checkpointing, Reentrant: s.Reentrant(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune, LitGPT: r.litGPT(),
+		Checkpointing: s.Checkpointing, Reentrant: s.Reentrant(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Unsloth: s.Unsloth, Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune, LitGPT: r.litGPT(),
 	}
 	if r.torchtune || how.LitGPT.On {
 		how.Lora = r.lora()

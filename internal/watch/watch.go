@@ -19,6 +19,8 @@
 //	unprobed.go  the state of a process that only the driver reports on
 //	forecast.go  when memory will run out
 //	advice.go    what to do
+//	expect.go    what was predicted, and the first step that differs from it
+//	ranks.go     compares the processes of one run
 //	view.go      everything there is to show
 package watch
 

@@ -120,7 +120,7 @@ func (f *FSDP1) watch() {
 			of[p] = u
 		}
 	}
-	f.w.OnGrad(func(p *shadow.Tensor) {
+	arrives := func(p *shadow.Tensor) {
 		u := of[p]
 		if u == nil {
 			return // the input of a block, which is not a parameter
@@ -128,7 +128,9 @@ func (f *FSDP1) watch() {
 		if u.arrived++; u.arrived == len(u.members) {
 			u.postBackward()
 		}
-	})
+	}
+	f.w.OnGrad(arrives)
+	f.w.OnNoGrad(arrives)
 	f.w.OnBackward(f.finish)
 }
 
