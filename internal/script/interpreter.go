@@ -15,40 +15,42 @@ import (
 // interpreter follows one script.
 type interpreter struct {
 	Run
-	survey     *surveyor         // collects what the script shows, if that is all it is followed for
-	modules    map[string]*scope // imported modules, nil while one is being imported
-	noted      map[string]bool
-	zeros      map[value]zeros    // tensors that have zeros, or may have
-	contents   map[value]contents // what is known about the elements of tensors
-	result     Result
-	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
-	length0    int                      // tokens per sample in the setup
-	rows0      int                      // size of the first batch that the model is trained on
-	rowsAt     pysrc.Pos                // where that batch is used
-	asked      bool                     // the script takes its batch size from the setup
-	model      string                   // name by which the script loads the setup's model
-	configs    map[string]foundConfig   // by the names of models
-	lengths    bool                     // the script's own data has the setup's length
-	fetched    int                      // training batches so far
-	compares   bool                     // a training step that compares answers runs models without gradients too
-	generated  int                      // generations so far
-	collating  int                      // samples of the batch that is being made
-	statements int
-	evaluated  int // expressions so far
-	listed     int // items of all lists made so far
-	searched   int // values searched for lists that contain themselves
-	depth      int
-	scopes     []*scope            // active functions, innermost last
-	graphs     []*shadow.GradGraph // graphs of gradients, until a backward runs through them
-	pending    []value             // values of unfinished expressions
-	at         pysrc.Pos
-	built      bool             // a model is on the card
-	first      int              // batch size that the script gives its first loader
-	files      map[string]value // values written by torch.save
-	host       *shadow.World    // of operations on host tensors
-	causal     []*shadow.Tensor // causal masks on the card
-	device     string           // default device for new tensors, "" for the host
-	dtype      shadow.DType     // default dtype for new tensors, None for float32
+	survey      *surveyor         // collects what the script shows, if that is all it is followed for
+	modules     map[string]*scope // imported modules, nil while one is being imported
+	noted       map[string]bool
+	zeros       map[value]zeros    // tensors that have zeros, or may have
+	contents    map[value]contents // what is known about the elements of tensors
+	result      Result
+	hooks       map[*shadow.Tensor]value // called when the gradient of a tensor is ready
+	length0     int                      // tokens per sample in the setup
+	rows0       int                      // size of the first batch that the model is trained on
+	rowsAt      pysrc.Pos                // where that batch is used
+	asked       bool                     // the script takes its batch size from the setup
+	model       string                   // name by which the script loads the setup's model
+	configs     map[string]foundConfig   // by the names of models
+	lengths     bool                     // the script's own data has the setup's length
+	fetched     int                      // training batches so far
+	compares    bool                     // a training step that compares answers runs models without gradients too
+	generated   int                      // generations so far
+	microBegin  int                      // events before the first micro-batch of a trainer
+	microEvents int                      // events of that micro-batch, once it has ended
+	collating   int                      // samples of the batch that is being made
+	statements  int
+	evaluated   int // expressions so far
+	listed      int // items of all lists made so far
+	searched    int // values searched for lists that contain themselves
+	depth       int
+	scopes      []*scope            // active functions, innermost last
+	graphs      []*shadow.GradGraph // graphs of gradients, until a backward runs through them
+	pending     []value             // values of unfinished expressions
+	at          pysrc.Pos
+	built       bool             // a model is on the card
+	first       int              // batch size that the script gives its first loader
+	files       map[string]value // values written by torch.save
+	host        *shadow.World    // of operations on host tensors
+	causal      []*shadow.Tensor // causal masks on the card
+	device      string           // default device for new tensors, "" for the host
+	dtype       shadow.DType     // default dtype for new tensors, None for float32
 }
 
 func newInterpreter(run Run) *interpreter {

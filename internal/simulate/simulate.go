@@ -125,7 +125,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
-	if errors.Is(err, setup.ErrUnknownModel) {
+	if errors.Is(err, setup.ErrUnknownModel) || setup.ComparesAnswers(s.Loop) {
 		return nil, err // a step in its own function would train something else
 	}
 	s.Script.Abandon()
