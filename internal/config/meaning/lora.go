@@ -45,6 +45,11 @@ func (r *Run) adapts() bool {
 // targets replaces the names of the layers with those that setups use.
 func (r *Run) targets(in map[string]any) {
 	targets, _ := in["targets"].([]any)
+	if r.Primary != nil && r.Primary.System.KnownProgram && len(targets) == 0 {
+		for _, k := range r.Trainer().ForSetting("lora.targets") {
+			targets = append(targets, k.Default)
+		}
+	}
 	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
 	if all || r.Value("lora.linear") == true {
 		in["targets"] = []any{setup.AllLinear}

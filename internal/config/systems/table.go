@@ -145,7 +145,7 @@ func All() []*System {
 	return []*System{
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
-		&xtuner, &lightning, &trlScript, &hfScript, &nanogpt,
+		&xtuner, &lightning, &qloraScript, &trlScript, &hfScript, &nanogpt,
 		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &shell, &plain,
 	}
 }
