@@ -14,6 +14,7 @@ type Survey struct {
 	Model Sighting // the first model that the script loads
 	Batch Sighting // samples of a training batch
 	Seq   Sighting // tokens of a sample
+	Cut   string   // the place where it leaves it to the tokenizer to cut texts at the model's limit
 	Open  string   // the place where the script loads a model whose name is only known when it runs
 	Saw   []string // models that snug does not know, with their lines
 }
@@ -70,8 +71,15 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	if fields["seq"] == nil && fields["lengths"] == nil && seen.Seq.N > 0 {
 		fields["seq"], own.Seq = float64(seen.Seq.N), seen.Seq
 	}
+	if n := s.Model.Longest(); fields["seq"] == nil && fields["lengths"] == nil && seen.Cut != "" && n > 0 && n <= shortLimit {
+		fields["seq"], own.Seq = float64(n), Sighting{N: n, Where: seen.Cut + ", where texts are cut only at the model's limit"}
+	}
 	return fields, own, nil
 }
+
+// shortLimit is the most tokens of a model for which a limit says something about the samples. Texts are rarely as long as
+// the limits of models that take more.
+const shortLimit = 512
 
 // lacksAny reports whether the fields leave anything open that a script may show.
 func lacksAny(fields map[string]any) bool {
