@@ -187,6 +187,8 @@ func keyValues(k *systems.Key) []any {
 		return []any{map[string]any{"0": 3}}
 	case systems.Object:
 		return []any{map[string]any{"n_layer": 3}}
+	case systems.Slots:
+		return []any{"localhost:0,1"}
 	case systems.Word:
 		var out []any
 		for _, w := range slices.Concat(k.Words, k.Reads) {

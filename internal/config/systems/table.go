@@ -29,6 +29,7 @@ const (
 	Present  Kind = "anything"
 	Schedule Kind = "map from epoch to number"
 	Object   Kind = "object"
+	Slots    Kind = "hosts with their GPUs"
 	Link     Kind = "path to another file"
 )
 
