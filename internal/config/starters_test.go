@@ -39,3 +39,18 @@ func TestStarters(t *testing.T) {
 		t.Errorf("without scripts: %v", err)
 	}
 }
+
+// TestKnownProgram keeps the defaults of a system whose program is in the folder: its parser is the one that is known.
+func TestKnownProgram(t *testing.T) {
+	p, err := Open(files(map[string]string{
+		"step1/main.py":        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lora_dim', default=0)\n",
+		"step1/scripts/run.sh": "deepspeed main.py --data_split 2,4,4 --model_name_or_path facebook/opt-125m --lora_dim 8 --per_device_train_batch_size 2\n",
+	}), ".", "step1/scripts/run.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lora, _ := p.Fields()["lora"].(map[string]any)
+	if lora["targets"] == nil || len(p.Missing()) > 0 {
+		t.Errorf("adapters are %v; missing: %v", lora, p.Missing())
+	}
+}

@@ -79,6 +79,8 @@ class Check:
             took = f"a loop of {self.setup['loop']}" if self.setup.get("loop") in ("trainer", "script") else ""
         if self.got["system"] == "trl program" and "TrainingArguments" in took and "SFTConfig" not in {v for k, v, _ in self.facts if k.endswith("(call)")}:
             return  # TRL's trainer then has the defaults of the arguments it is given
+        if self.got["system"] == "sentence-transformers" and self.got["kind"] == "program" and "loop of" in self.shown:
+            return  # the program is followed into its library
         if truth and took and not re.search(truth, took.lower()) and not re.search(truth, self.notes) and not re.search(r"loop of " + truth, self.shown) and not self.noted("has its own defaults, which snug does not know"):
             self.say(f"a file of {self.got['system'] if self.got['system'] in SYSTEMS else truth} read as {took}", "file", self.got["path"])
         if took.startswith("a shell script with") and self._argparse() and "adamw-fused" in self.shown and not self.values("optim", code=False) and not self.noted("default"):
@@ -119,7 +121,7 @@ class Check:
             self.say("attention", *flash[0])
 
     def texts(self):
-        if self.got["system"] == "sentence-transformers" and "positive" not in self.shown and not self.noted("positive", "pair", "texts"):
+        if self.got["system"] == "sentence-transformers" and "positive" not in self.shown and not self.noted("positive", "pair", "texts", "several losses"):
             self.say("several texts per sample", "system", "sentence-transformers")
 
     def objective(self):
@@ -322,7 +324,7 @@ class Check:
                     top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
                     if "_" in leaf and self.noted(*(w for w in leaf.split("_") if w in ("fp8", "lisa", "relora", "galore", "apollo", "badam"))):
                         continue  # another key turns it on, and is noted
-                    if top not in seen and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
+                    if top not in seen and not any(self.noted(part) for part in path.split(".")[1:-1] if "_" in part) and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
                         seen.add(top)
                         self.say(f"not used and not noted: {top}", k, v)
 
