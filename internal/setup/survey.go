@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"snug/internal/catalog"
 )
 
 // Survey is what a script itself shows about its run. Each part is empty if the script does not show it.
@@ -71,7 +73,7 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	if fields["seq"] == nil && fields["lengths"] == nil && seen.Seq.N > 0 {
 		fields["seq"], own.Seq = float64(seen.Seq.N), seen.Seq
 	}
-	if n := s.Model.Longest(); fields["seq"] == nil && fields["lengths"] == nil && seen.Cut != "" && n > 0 && n <= shortLimit {
+	if n := s.Model.Longest(); fields["seq"] == nil && fields["lengths"] == nil && seen.Cut != "" && n > 0 && n <= shortLimit && !hasOwnLimit(s.Model.Name) {
 		fields["seq"], own.Seq = float64(n), Sighting{N: n, Where: seen.Cut + ", where texts are cut only at the model's limit"}
 	}
 	return fields, own, nil
@@ -80,6 +82,12 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 // shortLimit is the most tokens of a model for which a limit says something about the samples. Texts are rarely as long as
 // the limits of models that take more.
 const shortLimit = 512
+
+// hasOwnLimit reports whether a model is one of sentence-transformers' own, which come with a limit.
+func hasOwnLimit(name string) bool {
+	e := catalog.Known(name)
+	return strings.HasPrefix(name, "sentence-transformers/") || e != nil && strings.HasPrefix(e.Hub, "sentence-transformers/")
+}
 
 // lacksAny reports whether the fields leave anything open that a script may show.
 func lacksAny(fields map[string]any) bool {

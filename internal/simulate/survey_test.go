@@ -112,7 +112,8 @@ SentenceTransformerTrainer(model=model, args=args, train_dataset=rows, loss=Mult
 		`SentenceTransformer("bert-base-uncased")`: 512,
 		`SentenceTransformer("roberta-base")`:      512, // of 514 positions
 		`SentenceTransformer(modules=[models.Transformer("bert-base-uncased", max_seq_length=128), models.Pooling(768)])`: 128,
-		`SentenceTransformer("sentence-transformers/all-mpnet-base-v2")`:                                                  0,
+		`SentenceTransformer("all-mpnet-base-v2")`:                       0, // has a limit of its own
+		`SentenceTransformer("sentence-transformers/all-mpnet-base-v2")`: 0,
 	} {
 		from := setup.Source{Survey: Survey, Open: func(string) (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(fmt.Sprintf(train, model))), nil

@@ -175,7 +175,7 @@ class Check:
                  if isinstance(x[1], str) and re.match(r"^[\w.-]+/[\w.-]+$", x[1]) and not x[0].startswith("(file)")]
         if not names or self.several:
             return
-        took = re.sub(r"[^a-z0-9]", "", self.setup["model"].lower().split("/")[-1])
+        took = re.sub(r"[^a-z0-9]", "", re.sub(r"-\d{4}(?=-|$)", "", self.setup["model"].lower().split("/")[-1]))
         for k, v, w in names:
             said = re.sub(r"[^a-z0-9]", "", re.sub(r"-\d{4}(?=-|$)", "", v.lower().split("/")[-1]))  # without the month of a release
             if took == said or took in said or said in took or self._alike(took, said):

@@ -18,7 +18,7 @@ import (
 // settleLoRA drops adapters that are not in use, and fills in how the others are made.
 func (r *Run) settleLoRA(out map[string]any) {
 	in, _ := out["lora"].(map[string]any)
-	if in == nil || !r.adapts() || in["rank"] == nil {
+	if in == nil || !r.adapts() || in["rank"] == nil || fmt.Sprint(in["rank"]) == "0" {
 		delete(out, "lora")
 		return
 	}
