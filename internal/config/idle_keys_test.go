@@ -107,6 +107,8 @@ var keyBases = map[string][]keyBase{
 		{text: instructBase + ", mixed_precision: bf16, num_processes: 4}", program: instructProgram}, {text: instructBase + ", use_fsdp: true, num_processes: 4}", program: instructProgram}},
 	"qlora": {{text: qloraBase + "}", program: "qlora.py"}, {text: qloraBase + ", bits: 16}", program: "qlora.py"}, {text: qloraBase + ", full_finetune: true, bits: 16}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, num_processes: 4, use_fsdp: true}", program: "qlora.py"},
 		{text: qloraBase + ", bits: 16, num_processes: 4}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, eval_strategy: steps}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, use_liger_kernel: true}", program: "qlora.py"}, {text: qloraBase + ", fsdp: full_shard, num_processes: 4, bits: 16}", program: "qlora.py"}},
+	"qlora-script": {{text: qloraBase + "}"}, {text: qloraBase + ", bits: 16}"}, {text: qloraBase + ", full_finetune: true, bits: 16}"}, {text: qloraBase + ", bits: 16, eval_strategy: steps}"}, {text: qloraBase + ", bits: 16, use_liger_kernel: true}"},
+		{text: qloraBase + ", fsdp: full_shard, bits: 16}", gpus: 4}, {text: qloraBase + ", bits: 16}", gpus: 4}},
 	"lmflow": {{text: lmflowBase + "}"}, {text: lmflowBase + ", use_lora: true}"}, {text: lmflowBase + ", use_qlora: true, bf16: true}"}, {text: lmflowBase + ", num_processes: 4}"}, {text: lmflowBase + ", use_fsdp: true, num_processes: 4}"},
 		{text: lmflowBase + ", eval_strategy: steps}"}, {text: lmflowBase + ", use_liger_kernel: true}"}, {text: lmflowBase + ", fsdp: full_shard, num_processes: 4}"}},
 	"plain": {{text: ownBase + "}"}, {text: ownBase + ", accumulation_steps: 2}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
@@ -114,6 +116,9 @@ var keyBases = map[string][]keyBase{
 
 // shellCommands are the commands that identify a trainer's scripts.
 var shellCommands = map[string]string{"ms-swift-shell": "swift sft", "llama-factory-shell": "llamafactory-cli train"}
+
+// ownCode is the code by which programs belong to a trainer.
+var ownCode = map[string]string{"qlora-script": "def get_accelerate_model(args):\n    return find_all_linear_names(args)\n"}
 
 // weightless are the settings that use no GPU memory, and why they are read anyway.
 var weightless = map[string]string{
@@ -181,6 +186,8 @@ func keyValues(k *systems.Key) []any {
 		return []any{map[string]any{"0": 3}}
 	case systems.Object:
 		return []any{map[string]any{"n_layer": 3}}
+	case systems.Slots:
+		return []any{"localhost:0,1"}
 	case systems.Word:
 		var out []any
 		for _, w := range slices.Concat(k.Words, k.Reads) {
@@ -314,12 +321,14 @@ func pythonOf(a *systems.System, tree map[string]any, path string) []byte {
 		return []byte(strings.Join(lines, "\n") + "\n")
 	}
 	call := map[bool]string{true: "SFTConfig", false: "TrainingArguments"}[a.For.UsesTRL]
-	return []byte(variable + "args = " + call + "(" + strings.Join(lines, ", ") + ")\n")
+	return []byte(variable + "args = " + call + "(" + strings.Join(lines, ", ") + ")\n" + ownCode[a.Name])
 }
 
 // isVariable reports whether a script's key is a common variable name rather than an argument of its trainer.
 func isVariable(a *systems.System, path string) bool {
-	return a.For != nil && path != "" && !slices.ContainsFunc(a.For.Keys().All, func(k systems.Key) bool { return k.Path == strings.TrimPrefix(path, "**.") })
+	return a.For != nil && path != "" && !slices.ContainsFunc(a.For.Keys().All, func(k systems.Key) bool {
+		return strings.TrimPrefix(k.Path, "**.") == strings.TrimPrefix(path, "**.")
+	})
 }
 
 // pyOf returns a value as a Python literal.

@@ -61,6 +61,7 @@ var register = sync.OnceFunc(func() {
 		return &network{dtype: in.dtype, loading: Loading{Unadapted: true}, mode: Mode{Eval: true}}
 	}
 	natives["snug.loads"] = sawModelNamed
+	natives["snug.cuts_texts"] = cutsTexts
 	natives["snug.planned"] = func(in *interpreter, a arguments) value {
 		name, _ := a.or(0, "", nil).(string)
 		if v, ok := in.Planned[name]; ok {

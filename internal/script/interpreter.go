@@ -15,40 +15,42 @@ import (
 // interpreter follows one script.
 type interpreter struct {
 	Run
-	survey     *surveyor         // collects what the script shows, in a survey
-	modules    map[string]*scope // imported modules, nil while one is being imported
-	noted      map[string]bool
-	zeros      map[value]zeros    // tensors that contain or may contain zeros
-	contents   map[value]contents // what is known about the elements of tensors
-	result     Result
-	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
-	length0    int                      // tokens per sample in the setup
-	rows0      int                      // size of the first batch that the model is trained on
-	rowsAt     pysrc.Pos                // where that batch is used
-	asked      bool                     // the script reads its batch size from the setup
-	model      string                   // the name with which the script loads the setup's model
-	configs    map[string]foundConfig   // by model name
-	lengths    bool                     // the script's own data has the setup's length
-	fetched    int                      // number of training batches so far
-	compares   bool                     // a training step that compares answers also runs models without gradients
-	generated  int                      // number of generations so far
-	collating  int                      // number of samples in the batch being made
-	statements int
-	evaluated  int // number of expressions so far
-	listed     int // number of items in all lists made so far
-	searched   int // number of values searched for lists that contain themselves
-	depth      int
-	scopes     []*scope            // active functions, innermost last
-	graphs     []*shadow.GradGraph // gradient graphs, until a backward runs through them
-	pending    []value             // values of unfinished expressions
-	at         pysrc.Pos
-	built      bool             // a model is on the card
-	first      int              // batch size of the script's first loader
-	files      map[string]value // values written by torch.save
-	host       *shadow.World    // world for operations on host tensors
-	causal     []*shadow.Tensor // causal masks on the card
-	device     string           // default device for new tensors, "" for the host
-	dtype      shadow.DType     // default dtype for new tensors, None for float32
+	survey      *surveyor         // collects what the script shows, in a survey
+	modules     map[string]*scope // imported modules, nil while one is being imported
+	noted       map[string]bool
+	zeros       map[value]zeros    // tensors that contain or may contain zeros
+	contents    map[value]contents // what is known about the elements of tensors
+	result      Result
+	hooks       map[*shadow.Tensor]value // called when the gradient of a tensor is ready
+	length0     int                      // tokens per sample in the setup
+	rows0       int                      // size of the first batch that the model is trained on
+	rowsAt      pysrc.Pos                // where that batch is used
+	asked       bool                     // the script reads its batch size from the setup
+	model       string                   // the name with which the script loads the setup's model
+	configs     map[string]foundConfig   // by model name
+	lengths     bool                     // the script's own data has the setup's length
+	fetched     int                      // number of training batches so far
+	compares    bool                     // a training step that compares answers also runs models without gradients
+	generated   int                      // number of generations so far
+	collating   int                      // number of samples in the batch being made
+	statements  int
+	evaluated   int // number of expressions so far
+	listed      int // number of items in all lists made so far
+	searched    int // number of values searched for lists that contain themselves
+	depth       int
+	scopes      []*scope            // active functions, innermost last
+	graphs      []*shadow.GradGraph // gradient graphs, until a backward runs through them
+	pending     []value             // values of unfinished expressions
+	at          pysrc.Pos
+	built       bool             // a model is on the card
+	first       int              // batch size of the script's first loader
+	files       map[string]value // values written by torch.save
+	host        *shadow.World    // world for operations on host tensors
+	causal      []*shadow.Tensor // causal masks on the card
+	device      string           // default device for new tensors, "" for the host
+	dtype       shadow.DType     // default dtype for new tensors, None for float32
+	microBegin  int              // events before the first micro-batch of a trainer
+	microEvents int              // events of that micro-batch, once it has ended
 }
 
 func newInterpreter(run Run) *interpreter {

@@ -15,7 +15,8 @@ const (
 	wholeRun     = 12 // runs of up to this many updates are followed completely
 	firstUpdates = 4  // updates followed at the start of a longer run
 	fewEpochs    = 3
-	maxEvaluated = 2000 // maximum number of batches in an evaluation that keeps its predictions
+	fewMicro     = 4    // micro-batches of an update that are followed: the first ones and the last
+	maxEvaluated = 2000 // batches of an evaluation that keeps its predictions
 )
 
 func registerSteps() {
@@ -68,10 +69,39 @@ func updateSteps(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)
 	before, _ := a.or(1, "", 0).(int)
 	periods, last := in.periods(a.or(2, "state", nil), a.or(3, "args", nil))
-	if n <= wholeRun || in.Whole || len(in.Lengths) > 0 {
+	if in.Whole || len(in.Lengths) > 0 {
 		return whole(upTo(min(n, maxRange)))
 	}
-	return whole(chosen(n, before, periods, last))
+	ns := chosen(n, before, periods, last)
+	if n <= wholeRun {
+		ns = upTo(n)
+	}
+	return in.withinLimit(whole(ns), n, before, periods)
+}
+
+// withinLimit leaves out updates of a run that would have more events than the world allows: such a run shows what it
+// keeps in its first two updates, and in those at which something happens.
+func (in *interpreter) withinLimit(it *iterator, n, before int, periods []int) *iterator {
+	next, needed := it.next, map[int]bool{}
+	for _, p := range periods {
+		needed[p-1-before], needed[p-before] = true, true
+	}
+	it.next = func() (value, bool) {
+		for {
+			v, ok := next()
+			at, _ := v.(int)
+			if !ok || !in.isLong(min(n, wholeRun)) || before+at < 2 || needed[at] {
+				return v, ok
+			}
+		}
+	}
+	return it
+}
+
+// isLong reports whether this many updates, each with a few micro-batches like the first, would exceed half of the events
+// that the world allows. The other half is for what a trainer does besides.
+func (in *interpreter) isLong(updates int) bool {
+	return in.World.MaxEvents > 0 && in.microEvents*updates*fewMicro > in.World.MaxEvents/2
 }
 
 // chosen returns the updates of a long epoch that are followed.
@@ -95,9 +125,23 @@ func upTo(n int) []int {
 	return out
 }
 
-// countRepeated reports whether the current micro-batch is like the previous ones, and counts its backward pass.
-func countRepeated(in *interpreter, _ arguments) value {
-	if in.Whole || len(in.Lengths) > 0 {
+// countRepeated implements snug.repeats(i, n): whether micro-batch i of n is like those before it. If so, its backward pass
+// is counted here.
+func countRepeated(in *interpreter, a arguments) value {
+	i, _ := a.or(0, "i", 0).(int)
+	n, _ := a.or(1, "n", 1).(int)
+	switch events := len(in.World.Trace.Events); {
+	case in.microEvents > 0:
+	case i == 0:
+		in.microBegin = events
+	case i == 1:
+		in.microEvents = events - in.microBegin
+	}
+	few := fewMicro - 1
+	if in.isLong(firstUpdates) {
+		few = 1 // the second one adds to gradients, as all others do
+	}
+	if i < few || i >= n-1 || in.Whole || len(in.Lengths) > 0 {
 		return false
 	}
 	in.result.Backwards++

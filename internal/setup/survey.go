@@ -7,15 +7,18 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"snug/internal/catalog"
 )
 
 // Survey is what a script shows about its run. Each part is empty if the script does not show it.
 type Survey struct {
 	Model Sighting // the first model that the script loads
-	Batch Sighting // samples per training batch
-	Seq   Sighting // tokens per sample
-	Open  string   // the place where the script loads a model whose name is known only at run time
-	Saw   []string // models that snug cannot simulate, with their lines
+	Batch Sighting // samples of a training batch
+	Seq   Sighting // tokens of a sample
+	Cut   string   // the place where it leaves it to the tokenizer to cut texts at the model's limit
+	Open  string   // the place where the script loads a model whose name is only known when it runs
+	Saw   []string // models that snug does not know, with their lines
 }
 
 // Sighting is a value found in a script, and its place.
@@ -70,7 +73,20 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	if fields["seq"] == nil && fields["lengths"] == nil && seen.Seq.N > 0 {
 		fields["seq"], own.Seq = float64(seen.Seq.N), seen.Seq
 	}
+	if n := s.Model.Longest(); fields["seq"] == nil && fields["lengths"] == nil && seen.Cut != "" && n > 0 && n <= shortLimit && !hasOwnLimit(s.Model.Name) {
+		fields["seq"], own.Seq = float64(n), Sighting{N: n, Where: seen.Cut + ", where texts are cut only at the model's limit"}
+	}
 	return fields, own, nil
+}
+
+// shortLimit is the most tokens of a model for which a limit says something about the samples. Texts are rarely as long as
+// the limits of models that take more.
+const shortLimit = 512
+
+// hasOwnLimit reports whether a model is one of sentence-transformers' own, which come with a limit.
+func hasOwnLimit(name string) bool {
+	e := catalog.Known(name)
+	return strings.HasPrefix(name, "sentence-transformers/") || e != nil && strings.HasPrefix(e.Hub, "sentence-transformers/")
 }
 
 // lacksAny reports whether a field that a script may show is missing.

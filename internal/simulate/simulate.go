@@ -15,6 +15,7 @@ import (
 	"snug/internal/family"
 	"snug/internal/gpu"
 	"snug/internal/kernel"
+	"snug/internal/pattern"
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/shadow/nn"
@@ -125,8 +126,8 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
-	if errors.Is(err, setup.ErrUnknownModel) {
-		return nil, err // a step in its own function would train a different model
+	if errors.Is(err, setup.ErrUnknownModel) || setup.ComparesAnswers(s.Loop) || makesComparison(s.Script) {
+		return nil, err // a step in its own function would train something else
 	}
 	s.Script.Abandon()
 	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume a step in its own function, and may be too low", s.Loop, err)})
@@ -134,6 +135,17 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	plain.Script = nil
 	return runLoop(&plain, o)
 }
+
+// makesComparison reports whether a script makes one of TRL's trainers that compare answers.
+func makesComparison(x *setup.Script) bool {
+	if x.File == nil || x.Read == nil {
+		return false
+	}
+	text, err := x.Read(x.File.Path)
+	return err == nil && comparison.In(text)
+}
+
+var comparison = pattern.New(`(?m)^[^#\n]*?\b(?:DPO|KTO|ORPO|CPO|GRPO|Reward)Trainer\(`, "Trainer(")
 
 // runLoop runs the setup's loop.
 func runLoop(s *setup.Setup, o Options) (*Result, error) {

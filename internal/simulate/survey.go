@@ -46,7 +46,7 @@ func Survey(s *setup.Setup) (out setup.Survey, err error) {
 	}
 	seen, err := script.Look(how, known)
 	return setup.Survey{
-		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Open: seen.Open, Saw: seen.Saw,
+		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Cut: seen.Cut, Open: seen.Open, Saw: seen.Saw,
 	}, unsimulated(err)
 }
 

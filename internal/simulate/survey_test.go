@@ -98,3 +98,29 @@ func TestVisionModelByName(t *testing.T) {
 		t.Errorf("the model is %s", got)
 	}
 }
+
+// TestCutTexts counts texts of a sentence transformer at the limit of its model, unless it has a limit of its own.
+func TestCutTexts(t *testing.T) {
+	const train = `
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments, models
+from sentence_transformers.losses import MultipleNegativesRankingLoss
+model = %s
+args = SentenceTransformerTrainingArguments(output_dir="out", per_device_train_batch_size=4)
+SentenceTransformerTrainer(model=model, args=args, train_dataset=rows, loss=MultipleNegativesRankingLoss(model)).train()
+`
+	for model, want := range map[string]int{
+		`SentenceTransformer("bert-base-uncased")`: 512,
+		`SentenceTransformer("roberta-base")`:      512, // of 514 positions
+		`SentenceTransformer(modules=[models.Transformer("bert-base-uncased", max_seq_length=128), models.Pooling(768)])`: 128,
+		`SentenceTransformer("all-mpnet-base-v2")`:                       0, // has a limit of its own
+		`SentenceTransformer("sentence-transformers/all-mpnet-base-v2")`: 0,
+	} {
+		from := setup.Source{Survey: Survey, Open: func(string) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(fmt.Sprintf(train, model))), nil
+		}}
+		got, err := setup.Decode(map[string]any{"loop": "train.py"}, from)
+		if want == 0 && err == nil || want > 0 && (err != nil || got.Seq != want) {
+			t.Errorf("%s: %d tokens, want %d; %v", model, got.Seq, want, err)
+		}
+	}
+}

@@ -77,6 +77,10 @@ class Check:
         took = self.setup.get("system") or ""
         if not took or "…" in took:
             took = f"a loop of {self.setup['loop']}" if self.setup.get("loop") in ("trainer", "script") else ""
+        if self.got["system"] == "trl program" and "TrainingArguments" in took and "SFTConfig" not in {v for k, v, _ in self.facts if k.endswith("(call)")}:
+            return  # TRL's trainer then has the defaults of the arguments it is given
+        if self.got["system"] == "sentence-transformers" and self.got["kind"] == "program" and "loop of" in self.shown:
+            return  # the program is followed into its library
         if truth and took and not re.search(truth, took.lower()) and not re.search(truth, self.notes) and not re.search(r"loop of " + truth, self.shown) and not self.noted("has its own defaults, which snug does not know"):
             self.say(f"a file of {self.got['system'] if self.got['system'] in SYSTEMS else truth} read as {took}", "file", self.got["path"])
         if took.startswith("a shell script with") and self._argparse() and "adamw-fused" in self.shown and not self.values("optim", code=False) and not self.noted("default"):
@@ -98,7 +102,7 @@ class Check:
         if re.search(r"sft|pretrain|supervised|/continued?_", folders):
             return
         for name in ("preferences", "reinforcement learning", "reward", "distillation", "diffusion"):
-            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self.noted(name, "not a loss over tokens", "head that is not simulated", "so a loss over tokens is counted"):
+            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self._compares(name) and not self.noted(name, "not a loss over tokens", "head that is not simulated", "so a loss over tokens is counted"):
                 self.say(f"objective: {name}", "path", self.got["path"])
 
     def own_model(self):
@@ -117,7 +121,7 @@ class Check:
             self.say("attention", *flash[0])
 
     def texts(self):
-        if self.got["system"] == "sentence-transformers" and "positive" not in self.shown and not self.noted("positive", "pair", "texts"):
+        if self.got["system"] == "sentence-transformers" and "positive" not in self.shown and not self.noted("positive", "pair", "texts", "several losses"):
             self.say("several texts per sample", "system", "sentence-transformers")
 
     def objective(self):
@@ -155,17 +159,25 @@ class Check:
             return
         if name == "embeddings" and "positives" in self.shown:
             return
+        if self._compares(name):
+            return
         seen.add(name)
         self.say(f"objective: {name}", key, value)
+
+    _LOOPS = {"preferences": "trl-(dpo|kto|orpo|cpo)", "reward": "trl-reward", "reinforcement learning": "trl-grpo", "num_generations": "trl-grpo", "reward_funcs": "trl-grpo", "num_labels": "trl-reward"}
+
+    def _compares(self, name):
+        """Whether the answer is for the loop of TRL's trainer that has the objective."""
+        return name in self._LOOPS and re.search(f"loop of {self._LOOPS[name]}", self.shown)
 
     def model(self):
         names = [x for x in self.values("model_name_or_path", "base_model", "pretrained_model_name_or_path", "model_id", "model_name", "model", "model_path", "pretrain", "pretrained_model_path", code=False)
                  if isinstance(x[1], str) and re.match(r"^[\w.-]+/[\w.-]+$", x[1]) and not x[0].startswith("(file)")]
         if not names or self.several:
             return
-        took = re.sub(r"[^a-z0-9]", "", self.setup["model"].lower().split("/")[-1])
+        took = re.sub(r"[^a-z0-9]", "", re.sub(r"-\d{4}(?=-|$)", "", self.setup["model"].lower().split("/")[-1]))
         for k, v, w in names:
-            said = re.sub(r"[^a-z0-9]", "", v.lower().split("/")[-1])
+            said = re.sub(r"[^a-z0-9]", "", re.sub(r"-\d{4}(?=-|$)", "", v.lower().split("/")[-1]))  # without the month of a release
             if took == said or took in said or said in took or self._alike(took, said):
                 return
         if not self.noted(names[0][1]):
@@ -311,13 +323,13 @@ class Check:
                 if _true(v) or isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0 or isinstance(v, (str, list)) and v and not _false(v) and v not in ("none", "None"):
                     top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
                     if "_" in leaf and self.noted(*(w for w in leaf.split("_") if w in ("fp8", "lisa", "relora", "galore", "apollo", "badam"))):
-                        continue  # another key turns it on, and a note mentions it
-                    if top not in seen and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
+                        continue  # another key turns it on, and is noted
+                    if top not in seen and not any(self.noted(part) for part in path.split(".")[1:-1] if "_" in part) and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
                         seen.add(top)
                         self.say(f"not used and not noted: {top}", k, v)
 
     def _shown(self, leaf):
-        return "liger" in leaf and "liger" in self.shown or "offload" in leaf and "cpu memory" in self.notes or "compile" in leaf and "compile" in self.shown + self.notes
+        return "liger" in leaf and ("liger" in self.shown or "liger has no kernels" in self.notes) or "offload" in leaf and "cpu memory" in self.notes or "compile" in leaf and "compile" in self.shown + self.notes
 
 
 def _int(v):

@@ -18,7 +18,7 @@ import (
 // settleLoRA drops adapters that are not used, and fills in how the others are created.
 func (r *Run) settleLoRA(out map[string]any) {
 	in, _ := out["lora"].(map[string]any)
-	if in == nil || !r.adapts() || in["rank"] == nil {
+	if in == nil || !r.adapts() || in["rank"] == nil || fmt.Sprint(in["rank"]) == "0" {
 		delete(out, "lora")
 		return
 	}
@@ -45,6 +45,11 @@ func (r *Run) adapts() bool {
 // targets replaces the names of the layers with those that setups use.
 func (r *Run) targets(in map[string]any) {
 	targets, _ := in["targets"].([]any)
+	if r.Primary != nil && r.Primary.System.KnownProgram && len(targets) == 0 {
+		for _, k := range r.Trainer().ForSetting("lora.targets") {
+			targets = append(targets, k.Default)
+		}
+	}
 	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
 	if all || r.Value("lora.linear") == true {
 		in["targets"] = []any{setup.AllLinear}

@@ -11,16 +11,24 @@ import (
 // unslothModel matches Unsloth's model loaders: FastModel, FastVisionModel, FastSentenceTransformer.
 var unslothModel = pattern.New(`(?m)^[^#\n]*\b(Fast[A-Z]\w*)\.(?:from_pretrained|get_peft_model)\(`, ".from_pretrained(", ".get_peft_model(")
 
+// ownLayers matches the import of a library that trains with layers and sharding of its own.
+var ownLayers = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(bmtrain|model_center|colossalai)\b`, "bmtrain", "model_center", "colossalai")
+
 // ownKernels lists the call by which a script replaces a model's layers, adapters and loss with Unsloth's. These keep
 // less for backward; how much less depends on the model and the version.
 func (r *Run) ownKernels() []Missing {
 	for _, s := range r.SourcesRead() {
-		d := s.Tree.Layers[0].Doc
-		if d.Format() != doc.Python {
-			continue
+		texts := s.ProgramTexts(r.Files())
+		if d := s.Tree.Layers[0].Doc; d.Format() == doc.Python {
+			texts = []projects.ProgramText{{File: s.File, Text: d.Text()}}
 		}
-		if at := unslothModel.Index(d.Text()); at != nil {
-			return []Missing{{Training, refusal(s.LineOf(d, at[2]), projects.Submatch(d, at, 1), "is Unsloth's, whose own kernels for layers, adapters and loss take less than transformers'")}}
+		for _, p := range texts {
+			if at := unslothModel.Index(p.Text); at != nil {
+				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "is Unsloth's, whose own kernels for layers, adapters and loss take less than transformers'")}
+			}
+			if at := ownLayers.Index(p.Text); at != nil {
+				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "brings its own layers and its own way to spread them over GPUs")}
+			}
 		}
 	}
 	return nil

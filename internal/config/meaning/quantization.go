@@ -123,7 +123,7 @@ func (r *Run) computesIn(b *projects.Bound, out map[string]any) string {
 		rule = cmp.Or(rule, by.Computes)
 	}
 	switch {
-	case r.inCode():
+	case r.inCode() && !r.Primary.System.KnownProgram:
 		return r.computeInCode()
 	case rule == systems.ComputesAsHeld:
 		return computeType(held)

@@ -44,6 +44,21 @@ func (r *Run) quantizedBySwitch(run map[string]any) []string {
 
 var quantizes = pattern.New(`(?m)^[^#\n]*\b(load_in_[48]bit\s*=\s*True|prepare_model_for_kbit_training\()`, "load_in_4bit", "load_in_8bit", "prepare_model_for_kbit_training(")
 
+// attendsBySwitch returns the note that a script names a kind of attention in a branch, or in a call that is not read.
+func (r *Run) attendsBySwitch(run map[string]any) []string {
+	if !r.inCode() || run["attention"] != nil || len(r.BindingsOf("attention")) > 0 {
+		return nil
+	}
+	d := r.Primary.Tree.Layers[0].Doc
+	at := attends.Index(d.Text())
+	if at == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s is in the program, but it is not known whether it is used; sdpa attention is counted; give another with --attention", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
+}
+
+var attends = pattern.New(`(?m)^[^#\n]*\b(attn_implementation\s*=\s*["'](?:flash_attention_[23]|eager)["']|use_flash_attention_2\s*=\s*True)`, "attn_implementation", "use_flash_attention_2")
+
 // inCode reports whether the project's main file is a Python script.
 func (r *Run) inCode() bool {
 	return r.Primary != nil && r.Primary.Tree.Layers[0].Doc.Format() == doc.Python

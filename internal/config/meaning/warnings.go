@@ -33,9 +33,13 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.castsWithoutFlash()...)
 	out = append(out, r.olderLoss(run)...)
 	out = append(out, r.otherHead(run)...)
+	out = append(out, r.attendsBySwitch(run)...)
 	out = append(out, r.largerEvaluation(run)...)
 	out = append(out, r.unknownTokens()...)
 	out = append(out, r.unknownDefaults()...)
+	if r.Flagged != "" {
+		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; those that %s starts it with are counted", r.Flagged, r.Primary.File))
+	}
 	if r.Defaults != "" {
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags, which are counted with their defaults; for other values, name the shell script that starts it: --config-path run.sh", r.Defaults))
 	}

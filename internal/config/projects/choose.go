@@ -12,6 +12,7 @@ import (
 
 	"snug/internal/config/doc"
 	"snug/internal/config/systems"
+	"snug/internal/config/tree"
 	"snug/internal/files"
 )
 
@@ -224,9 +225,12 @@ func (p *Found) follow() error {
 		if p.preset(b, name) {
 			continue
 		}
-		s, _, err := readSource(p.files, path.Clean(name), false)
-		if beside := path.Join(path.Dir(b.File), name); errors.Is(err, fs.ErrNotExist) && !path.IsAbs(name) {
-			s, _, err = readSource(p.files, beside, false)
+		var s *Source
+		err := error(fs.ErrNotExist)
+		for _, at := range placesOf(b.File, name) {
+			if errors.Is(err, fs.ErrNotExist) {
+				s, err = p.readLinked(b, at)
+			}
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -246,4 +250,31 @@ func (p *Found) follow() error {
 		}
 	}
 	return nil
+}
+
+// readLinked reads a file that a key names. A file without the signs of any system is what the key is for: DeepSpeed takes
+// a config that only has its clipping.
+func (p *Found) readLinked(b Bound, name string) (*Source, error) {
+	s, _, err := readSource(p.files, name, false)
+	if err != nil || s != nil && s.System.Tied {
+		return s, err
+	}
+	for _, a := range systems.All() {
+		if !a.Tied || !strings.Contains(b.Key.Path, a.Name) {
+			continue
+		}
+		data, err := p.files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if format, known := doc.FormatOf(name, data); !known || !slices.Contains(a.Formats, format) {
+			continue
+		}
+		d, err := openFile(p.files, name, data)
+		if err != nil {
+			return nil, err
+		}
+		return NewSource(name, a, tree.New(tree.Layer{File: name, Doc: d})), nil
+	}
+	return s, nil
 }

@@ -74,7 +74,14 @@ func (p *Found) withoutSettings(name string) error {
 	} else {
 		by = text[at[6]:at[7]]
 	}
-	return fmt.Errorf("%s:%d: the program takes its settings from flags (%s); name the shell script that starts it: --config-path run.sh, or give --model NAME --batch N --seq N", name, line, by)
+	script, others := "run.sh", ""
+	if found := p.starters(name); len(found) > 0 {
+		script = found[0]
+		if len(found) > 1 {
+			others = " (or " + Enumerate(found[1:]) + ")"
+		}
+	}
+	return fmt.Errorf("%s:%d: the program takes its settings from flags (%s); name the shell script that starts it with them: --config-path %s%s, or give them: --model NAME --batch N --seq N", name, line, by, script, others)
 }
 
 // programWithoutSettings returns the error for a program that takes no flags and has no settings that can be read.

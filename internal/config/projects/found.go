@@ -42,8 +42,9 @@ type Found struct {
 	AbsentFiles []Bound      // keys that name missing files
 	Unreadable  []BrokenFile // possible configurations that could not be read
 
-	Defaults   string // the program whose flags have their defaults; "" for none
-	Unsearched string // a note on the files that a search did not read; "" if it read all
+	Defaults   string // the program whose flags are read as their defaults, "" for none
+	Flagged    string // a named program that takes its settings from flags, in place of which the script that starts it is read
+	Unsearched string // what a search did not read, "" if it read all
 }
 
 // Ambiguous returns a note if several keys could be the setting, or "".

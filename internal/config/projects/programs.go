@@ -3,7 +3,6 @@
 package projects
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func (s *Source) programs() []string {
 // if the program is missing or does not show it.
 func (s *Source) programTrainer(files Files) *systems.System {
 	for _, name := range s.programs() {
-		for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.File), name)} {
+		for _, at := range placesOf(s.File, name) {
 			text, err := files.ReadFile(at)
 			if err != nil || len(text) > largestFile {
 				continue
@@ -38,7 +37,7 @@ func (s *Source) programTrainer(files Files) *systems.System {
 					return known.Trainer
 				}
 			}
-			if systems.HasOwnParser(string(text)) {
+			if s.System.Commands.Trainer != nil && systems.HasOwnParser(string(text)) { // the program of a system that is known is known
 				return systems.UnknownProgram()
 			}
 		}
@@ -70,7 +69,7 @@ func (s *Source) programOf(files Files, c doc.Command) (program string, args []s
 	if i < 0 {
 		return "", nil
 	}
-	for _, at := range []string{path.Clean(c.Words[i]), path.Join(path.Dir(s.File), c.Words[i])} {
+	for _, at := range placesOf(s.File, c.Words[i]) {
 		if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile {
 			return at, plainArgs(c.Words[i+1:])
 		}

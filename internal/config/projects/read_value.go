@@ -76,6 +76,8 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 		return k.readSchedule(t, at)
 	case systems.Object:
 		return object(t, at)
+	case systems.Slots:
+		return slots(v), nil
 	}
 	text, ok := v.Data.(string)
 	switch {
@@ -87,6 +89,24 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 		return nil, nil // Hydra's --config-name names a config, the one in transformers' programs a model
 	}
 	return text, nil
+}
+
+// slots returns how many GPUs DeepSpeed's launcher is given: localhost:0,1@other:0 names three. It returns nil for anything
+// else, since other programs have such a flag too, and for a host without numbers, which is used whole.
+func slots(v doc.Value) any {
+	text, _ := v.Data.(string)
+	count := 0
+	for host := range strings.SplitSeq(text, "@") {
+		_, numbers, named := strings.Cut(host, ":")
+		if !named || strings.Trim(numbers, "0123456789,") != "" {
+			return nil
+		}
+		count += len(strings.FieldsFunc(numbers, func(r rune) bool { return r == ',' }))
+	}
+	if count == 0 {
+		return nil
+	}
+	return count
 }
 
 // Read converts a value of a key to a setup's terms.

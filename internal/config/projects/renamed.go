@@ -24,7 +24,7 @@ func renamed(files Files, name string, d *doc.Document) map[string]string {
 		for _, c := range d.Commands() {
 			for _, w := range c.Words {
 				if strings.HasSuffix(w, ".py") {
-					addNames(out, programAt(files, path.Dir(name), w))
+					addNames(out, programAt(files, name, w))
 				}
 			}
 		}
@@ -33,9 +33,9 @@ func renamed(files Files, name string, d *doc.Document) map[string]string {
 	return nil
 }
 
-// programAt returns a program that a script in a folder names; nil if it is not in the project or cannot be parsed.
-func programAt(files Files, folder, name string) *doc.Document {
-	for _, at := range []string{path.Clean(name), path.Join(folder, name)} {
+// programAt returns a program that a script names; nil if it is not in the project or cannot be parsed.
+func programAt(files Files, script, name string) *doc.Document {
+	for _, at := range placesOf(script, name) {
 		if path.IsAbs(at) || strings.HasPrefix(at, "..") || strings.ContainsAny(at, "$ ") {
 			continue
 		}

@@ -3,7 +3,6 @@
 package projects
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ func (s *Source) linked(of []*Source) []*Source {
 	var out []*Source
 	for _, link := range links(s) {
 		for _, m := range of {
-			there := m.File == path.Clean(link) || m.File == path.Join(path.Dir(s.File), link)
+			there := slices.Contains(placesOf(s.File, link), m.File)
 			if there && m != s && !slices.Contains(out, m) {
 				out = append(out, m)
 			}
@@ -68,9 +67,9 @@ func (s *Source) startedBy(of []*Source) []*Source {
 			continue
 		}
 		for _, word := range slices.Backward(placed(c.Words)) {
-			m := cmp.Or(startable[path.Clean(word)], startable[path.Join(path.Dir(s.File), word)])
-			if m != nil {
-				out = append(out, m)
+			at := slices.IndexFunc(placesOf(s.File, word), func(at string) bool { return startable[at] != nil })
+			if at >= 0 {
+				out = append(out, startable[placesOf(s.File, word)[at]])
 				break
 			}
 		}
@@ -115,7 +114,7 @@ func (p *Found) startedConfigs(named []*Source) []*Source {
 			continue
 		}
 		for _, name := range s.namedFiles() {
-			for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.File), name)} {
+			for _, at := range placesOf(s.File, name) {
 				read := slices.ContainsFunc(append(out, named...), func(o *Source) bool { return o.File == at })
 				if c, _, err := readSource(p.files, at, false); err == nil && c != nil && !read && c.Tree.Layers[0].Doc.Format() != doc.Python && !c.System.Tied {
 					out = append(out, c)
@@ -162,7 +161,7 @@ func (p *Found) configOfScript(name string) *Source {
 			if !slices.Contains([]string{".yaml", ".yml", ".json", ".toml"}, path.Ext(word)) || path.IsAbs(word) || strings.Contains(word, "$") {
 				continue
 			}
-			for _, at := range []string{path.Clean(word), path.Join(path.Dir(name), word)} {
+			for _, at := range placesOf(name, word) {
 				if s, _, err := readSource(p.files, at, false); err == nil && s != nil && !s.System.Tied {
 					found[at] = s
 					break
@@ -203,6 +202,19 @@ func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 		if s := NewSource(name, systems.Shell(), tree.New(tree.Layer{File: name, Doc: d})); len(s.startedBy(found)) > 0 {
 			out = append(out, s)
 		}
+	}
+	return out
+}
+
+// placesOf returns where a file may be that a script names by a relative path: in the folder that snug was asked about,
+// next to the script, or in a folder above it, from which the script is then started.
+func placesOf(script, name string) []string {
+	out := []string{path.Clean(name)}
+	if path.IsAbs(name) {
+		return out
+	}
+	for at := path.Dir(script); at != "." && at != "/"; at = path.Dir(at) {
+		out = append(out, path.Join(at, name))
 	}
 	return out
 }

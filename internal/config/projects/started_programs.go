@@ -3,7 +3,7 @@
 package projects
 
 import (
-	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -147,6 +147,11 @@ type ProgramText struct {
 	Text string // its contents
 }
 
+// LineOf returns the place of an offset in its text.
+func (p ProgramText) LineOf(offset int) string {
+	return fmt.Sprintf("%s:%d", p.File, 1+strings.Count(p.Text[:offset], "\n"))
+}
+
 // ProgramTexts returns the Python programs that a shell script trains with, if they are in the folder.
 func (s *Source) ProgramTexts(files Files) []ProgramText {
 	if s.System.Commands == nil {
@@ -158,8 +163,11 @@ func (s *Source) ProgramTexts(files Files) []ProgramText {
 		if !strings.HasSuffix(name, ".py") {
 			name += ".py"
 		}
-		if text := cmp.Or(s.programText(files, path.Clean(name)), s.programText(files, path.Join(path.Dir(s.File), name))); text != (ProgramText{}) {
-			out = append(out, text)
+		for _, at := range placesOf(s.File, name) {
+			if text := s.programText(files, at); text != (ProgramText{}) {
+				out = append(out, text)
+				break
+			}
 		}
 	}
 	return out

@@ -54,7 +54,7 @@ func TopicOf(key string) Topic {
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(idleWords, w) }) && !slices.ContainsFunc(words, namesMethod) {
 		return ""
 	}
-	if splitsModel(words) {
+	if splitsModel(words) || addsLoss(words) {
 		return OfMemory
 	}
 	if isLength(words) {
@@ -74,6 +74,11 @@ func namesMethod(word string) bool { return word == "4bit" || word == "8bit" || 
 
 // splitsModel reports whether a key's words indicate one process that splits a model's layers over several GPUs.
 func splitsModel(words []string) bool { return slices.Equal(words, []string{"device", "map"}) }
+
+// addsLoss reports whether the words of a key are those of a switch for another loss, such as use_contrastive_loss.
+func addsLoss(words []string) bool {
+	return len(words) > 2 && words[len(words)-1] == "loss" && slices.Contains([]string{"use", "enable", "with", "add", "do", "apply"}, words[0])
+}
 
 // ChangesAdapters reports whether a key about adapters or frozen weights changes the adapters that are counted: another
 // kind, other layers, or weights that are also trained.

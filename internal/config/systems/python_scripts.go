@@ -69,7 +69,7 @@ func unmistakable(keys []Key) []Key {
 
 // OfProgram returns the system of a Python program, by the calls in it.
 func OfProgram(text string) *System {
-	for _, s := range []*System{&trlScript, &hfScript} {
+	for _, s := range []*System{&qloraScript, &trlScript, &hfScript} {
 		if s.Makes.In(text) {
 			return s
 		}

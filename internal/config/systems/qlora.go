@@ -2,7 +2,10 @@
 
 package systems
 
-import "snug/internal/pattern"
+import (
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
 
 const qloraArgs = "artidoro/qlora, qlora.py"
 
@@ -19,6 +22,15 @@ var qlora = System{
 		PreparesQuantized: true, CastsBack: true, QuantizedAdapters: "bf16", CastsIfBF16: true, // get_accelerate_model
 	},
 	Sharding: Sharding{GathersInAutocast: true},
+}
+
+// qloraScript is that program itself, started without flags, or a copy of it under another name: its arguments are those of
+// its own classes, with their defaults.
+var qloraScript = System{
+	Name: "qlora-script", Title: "a copy of qlora.py", Formats: []doc.Format{doc.Python}, ByName: true,
+	Makes: pattern.New(`(?s)\bsource_max_len\b.*?\bdef get_accelerate_model\(.*?\bfind_all_linear_names\(`, "source_max_len", "get_accelerate_model", "find_all_linear_names"), For: &qlora,
+	Finding: Finding{Startable: true, Arguments: trainingArguments}, Behaviour: Behaviour{KnownProgram: true},
+	Keys: keysOf(func() []Key { return scriptKeys(qloraKeys()) }),
 }
 
 func qloraKeys() []Key {

@@ -62,6 +62,7 @@ func launcherKeys() []Key {
 	out := []Key{
 		{Setting: "dist.world", Path: "**.nproc_per_node", Kind: Whole, Unit: "GPUs", Source: launchers},
 		{Setting: "dist.world", Path: "**.num_processes", Kind: Whole, Unit: "GPUs", Source: launchers},
+		{Setting: "dist.world", Path: "**.include", Kind: Slots, Unit: "GPUs", Source: "deepspeed 0.19, launcher/runner.py: parse_inclusion_exclusion"},
 		{Setting: "nodes", Path: "**.nnodes", Kind: Whole, Unit: "machines", Source: launchers},
 		{Setting: "dist.kind", Path: "**.zero_stage", Kind: Word, Words: zeroStages, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: launchers},

@@ -29,6 +29,7 @@ const (
 	Present  Kind = "anything"
 	Schedule Kind = "map from epoch to number"
 	Object   Kind = "object"
+	Slots    Kind = "hosts with their GPUs"
 	Link     Kind = "path to another file"
 )
 
@@ -145,7 +146,7 @@ func All() []*System {
 	return []*System{
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
-		&xtuner, &lightning, &trlScript, &hfScript, &nanogpt,
+		&xtuner, &lightning, &qloraScript, &trlScript, &hfScript, &nanogpt,
 		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &shell, &plain,
 	}
 }

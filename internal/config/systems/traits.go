@@ -89,6 +89,8 @@ type Behaviour struct {
 	RoundsAccumulation bool
 	// CeilsAccumulation means that this number is rounded up.
 	CeilsAccumulation bool
+	// KnownProgram means that a file is a copy of the trainer's own program: what its code computes is known.
+	KnownProgram bool
 	// JoinsTarget means that a sample is one sequence of a source and a target.
 	JoinsTarget bool
 	// LoRAKernels are the kernels that replace PEFT's layers by default; "" for none.
