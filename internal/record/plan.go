@@ -40,6 +40,11 @@ type Plan struct {
 	Limit       uint64        // most bytes that PyTorch may reserve on a GPU; 0: no limit
 	Measure     *Measure      // how runs are measured, as the trials of a tune are; nil: they are recorded
 
+	// Batch says that the command is a batch script of Slurm, with or without sbatch before it. Shared is then the folder
+	// for what its nodes have to see: the probe, copies of files, reports.
+	Batch  bool
+	Shared string
+
 	// Out is the file for the profile, if sizes are varied, and Keep the folder to
 	// copy the recordings to, "" for none. Both are written whole or not at all.
 	Out, Keep string

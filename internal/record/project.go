@@ -20,7 +20,7 @@ func (b binder) project(words []string, settings ...string) (*config.Project, er
 		files = []string{main}
 	}
 	if len(files) == 0 {
-		files = b.configsIn(words)
+		files = b.configsIn(slices.Concat(words, b.batchWords()))
 		for _, script := range []string{b.script(words), b.shellScript(words)} {
 			if script != "" && b.holdsAny(script, settings) {
 				files = append(files, script)
@@ -82,7 +82,7 @@ func (b binder) configsIn(words []string) []string {
 }
 
 // scriptRunners are launchers that run a script. The words after it are the script's own arguments.
-var scriptRunners = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just"}
+var scriptRunners = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just", "sbatch"}
 
 // script returns the Python file that the command runs, as a path from here; "" if it
 // names none.

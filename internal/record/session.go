@@ -47,7 +47,12 @@ func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 	env = env.withDefaults()
 	s := &Session{
 		env: env, plan: p, signals: make(chan os.Signal, 4), secrets: redact.ValuesOf(p.Command, env.Environ()),
-		binder: binder{userFiles{env.Files}, run.ReadLaunch(p.Command), p.Configs},
+		binder: binder{files: userFiles{env.Files}, launch: run.ReadLaunch(p.Command), configs: p.Configs},
+	}
+	if p.Batch {
+		if err := s.binder.readBatch(); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.checkPlan(); err != nil {
 		return nil, err
@@ -69,6 +74,7 @@ func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 // Close removes the private folder and all in it.
 func (s *Session) Close() {
 	_ = s.work.Remove()
+	s.removeShared()
 	s.env.Signals.Stop(s.signals) // last: a second Ctrl-C would leave the folder behind
 }
 
@@ -161,20 +167,25 @@ func (s *Session) bindAll() error {
 // such as checkpointing or precision; settings may be nil. It starts nothing. A value that has no place
 // in the command or its files is an error.
 func (s *Session) Bind(at profile.Point, settings setup.Values) (*Trial, error) {
-	t, err := s.newTrial(at, settings)
+	parent, err := s.runs()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.newTrial(parent, at, settings)
 	if err != nil {
 		return nil, s.hide(err)
 	}
 	return t, nil
 }
 
-func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, error) {
-	f, err := run.NewFolder(s.work.Path, s.probe())
+func (s *Session) newTrial(parent string, at profile.Point, settings setup.Values) (*Trial, error) {
+	f, err := run.NewFolder(parent, s.probe())
 	if err != nil {
 		return nil, err
 	}
 	c, err := s.binder.bind(values(at, settings), f.Path)
 	if err != nil {
+		_ = f.Remove()
 		return nil, err
 	}
 	if len(c.args) == 0 {
@@ -201,11 +212,12 @@ func (s *Session) LimitMemory(bytes uint64) { s.plan.Limit = bytes }
 
 // CheckBind returns an error if a setting cannot be given a value: Bind would refuse it.
 func (s *Session) CheckBind(setting string, value any) error {
-	t, err := s.Bind(nil, setup.Assign(setting, value))
-	if err == nil {
-		_ = t.Discard()
+	t, err := s.newTrial(s.work.Path, nil, setup.Assign(setting, value))
+	if err != nil {
+		return s.hide(err)
 	}
-	return err
+	_ = t.Discard()
+	return nil
 }
 
 // Placeholders returns the names of the placeholders in the command, {batch} and others, in their order.
@@ -213,6 +225,11 @@ func (s *Session) Placeholders() []string {
 	var out []string
 	for _, w := range slices.Concat(s.binder.launch.Env, s.binder.launch.Args) {
 		if name := placeholderIn(w); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	for _, name := range s.binder.batchPlaceholders() {
+		if !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

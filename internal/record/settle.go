@@ -23,6 +23,9 @@ const (
 // Settle waits until as much GPU memory is free as when it was first called. Without a GPU that can be asked it
 // returns at once.
 func (s *Session) Settle(ctx context.Context) error {
+	if s.plan.Batch { // each job has its own GPU
+		return nil
+	}
 	deadline := s.env.Now().Add(settleTime)
 	for {
 		free, err := s.freeMemory(ctx)

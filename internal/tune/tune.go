@@ -21,6 +21,7 @@
 //	tune.go      candidates and results
 //	climb.go     the climb: what is next, what is best
 //	predict.go   memory and speed of what was not tried yet
+//	ahead.go     what to try while other trials run, and how many are left
 //	words.go     the decisions in words, with their evidence
 //	steady.go    the speed of a run, and how sure it is
 package tune
