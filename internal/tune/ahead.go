@@ -84,7 +84,7 @@ func (c *Climb) Skip(x Candidate) {
 	}
 }
 
-// unskipped returns the index of the candidate to begin with, -1 if all are skipped.
+// unskipped returns the index of the candidate to begin with, -1 if all that may fit are skipped.
 func (c *Climb) unskipped() int {
 	best := -1
 	for i, x := range c.candidates {
@@ -92,6 +92,7 @@ func (c *Climb) unskipped() int {
 		case slices.Contains(c.skipped, x.Key()):
 		case i == c.start:
 			return i
+		case !c.mayFit(x):
 		case best < 0 || c.better(x, c.candidates[best]):
 			best = i
 		}
