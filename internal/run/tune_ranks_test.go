@@ -22,6 +22,14 @@ func TestTorchRankRunsOut(t *testing.T) {
 		Peak        uint64
 		OOM         bool
 	}
+	dir := t.TempDir() // testdata has a deepspeed of its own
+	script, err := os.ReadFile("testdata/rank_oom.py")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "rank_oom.py"), script, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	both := []rank{{0, 2, 40, false}, {1, 2, 50, true}}
 	for name, c := range map[string]struct {
 		args []string
@@ -29,7 +37,7 @@ func TestTorchRankRunsOut(t *testing.T) {
 	}{
 		"plain":      {[]string{py, "rank_oom.py"}, []rank{{-1, 2, 50, true}}},
 		"torchrun":   {[]string{bin("torchrun"), "--standalone", "--nproc_per_node", "2", "rank_oom.py"}, both},
-		"accelerate": {[]string{bin("accelerate"), "launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "29611", "rank_oom.py"}, both},
+		"accelerate": {[]string{bin("accelerate"), "launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "29611", "rank_oom.py"}, both},
 		"deepspeed":  {[]string{bin("deepspeed"), "--num_gpus", "2", "--master_port", "29612", "rank_oom.py"}, both},
 		"shell":      {[]string{"sh", "-c", "RANK=0 WORLD_SIZE=2 \"$0\" rank_oom.py & RANK=1 WORLD_SIZE=2 \"$0\" rank_oom.py & wait", py}, both},
 	} {
@@ -43,7 +51,7 @@ func TestTorchRankRunsOut(t *testing.T) {
 			}
 			var out bytes.Buffer
 			s := Session{
-				Args: c.args, Dir: "testdata", Env: append(os.Environ(), "DS_ACCELERATOR=cpu"), Stdout: &out, Stderr: &out, Timeout: 2 * time.Minute, OOMTimeout: time.Second,
+				Args: c.args, Dir: dir, Env: append(os.Environ(), "DS_ACCELERATOR=cpu"), Stdout: &out, Stderr: &out, Timeout: 2 * time.Minute, OOMTimeout: time.Second,
 			}
 			o, err := s.Run(context.Background(), f)
 			if err != nil {
@@ -51,6 +59,9 @@ func TestTorchRankRunsOut(t *testing.T) {
 			}
 			var got []rank
 			for _, r := range o.Reports {
+				for _, x := range r.Failures {
+					t.Errorf("probe: %s: %s", x.Where, x.What)
+				}
 				if r.Trained() {
 					got = append(got, rank{r.Rank, len(r.Steps), r.PeakReserved(), r.OOM != nil})
 				}

@@ -103,7 +103,7 @@ func (r *Runner) submit(ctx context.Context, c run.Command, folder string) error
 	if err != nil {
 		return err
 	}
-	to, err := os.OpenFile(filepath.Join(folder, submittedName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	to, err := os.Create(filepath.Join(folder, submittedName))
 	if err != nil {
 		return fmt.Errorf("submitting the job: %w", err)
 	}
@@ -162,7 +162,7 @@ func (r *Runner) say(format string, args ...any) {
 
 // copyOutput passes on what a job has printed since the last call.
 func copyOutput(to io.Writer, name string, from int64) int64 {
-	f, err := os.Open(name)
+	f, err := files.Open(name)
 	if err != nil {
 		return from
 	}
