@@ -55,7 +55,7 @@ const tuneExample = `  snug tune -- python train.py --batch-size {batch} --grad-
   snug tune --limit 20GiB --html tune.html -- python train.py --config conf.yaml
   snug tune --dry-run --gpu A100-80GB -- python train.py --config conf.yaml
   snug tune --try workers=4,8 -- torchrun --nproc_per_node 4 train.py conf.yaml
-  snug tune --launcher slurm --jobs 2 --gpu A100-80GB -- sbatch train.sbatch {batch} {accumulation}`
+  snug tune --launcher slurm --jobs 2 --gpu A100-80GB -- sbatch train.sbatch`
 
 const tuneExits = `Exits with 1 if nothing fits.`
 
