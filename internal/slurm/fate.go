@@ -15,7 +15,7 @@ const gone = "GONE"
 // fateOf returns why a job ended if that was not its own doing, and says it: by Slurm's state of the job, and by what
 // Slurm wrote into its output. A job that ended by itself has no fate.
 func fateOf(id string, i Info, output string) (run.Fate, string) {
-	why, node := endIn(output)
+	why, node, _ := endIn(output)
 	on := ""
 	if node = cmp.Or(i.Nodes, node); node != "" {
 		on = " on " + node

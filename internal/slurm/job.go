@@ -29,6 +29,7 @@ type job struct {
 	cancelled atomic.Bool // by snug
 	copied    int64
 	reason    string // why it waits, as the user was told
+	ends      int    // times that Slurm has ended it, as the user was told
 	silent    bool   // Slurm does not answer, and the user was told
 	last      Info
 
@@ -86,7 +87,7 @@ func (j *job) noAnswer(err error) {
 func (j *job) changed(i Info) {
 	j.silent = false
 	waits := i.phase() == waiting
-	if waits && j.ran.Load() {
+	if waits {
 		j.queuedAgain(i)
 	}
 	j.ran.Store(!waits)
@@ -99,13 +100,25 @@ func (j *job) changed(i Info) {
 	j.reason, j.last = i.Reason, i
 }
 
-// queuedAgain tells the user why a job that ran is in the queue again.
+// queuedAgain tells the user why a job that ran is in the queue again. It may have run too briefly to be seen, but
+// what Slurm wrote into its output stays.
 func (j *job) queuedAgain(i Info) {
+	ran := j.ran.Load()
 	if i.State == "SUSPENDED" || i.State == "STOPPED" {
-		j.runner.say("job %s is suspended; its time limits do not count meanwhile", j.id)
+		if ran {
+			j.runner.say("job %s is suspended; its time limits do not count meanwhile", j.id)
+		}
 		return
 	}
-	why, node := endIn(j.tail())
+	why, node, ends := endIn(j.tail())
+	again := ends > j.ends
+	j.ends = ends
+	switch {
+	case !ran && !again:
+		return
+	case !again:
+		why = ""
+	}
 	switch why {
 	case "PREEMPTION":
 		j.runner.say("job %s was preempted on %s; Slurm has queued it again", j.id, node)

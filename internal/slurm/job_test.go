@@ -121,6 +121,14 @@ func TestJobs(t *testing.T) {
 			Out:  "*** JOB 12 ON n1 CANCELLED AT 2026-11-18T02:24:15 DUE TO PREEMPTION ***\n",
 		},
 	}, {
+		name:    "it ran too briefly to be seen",
+		cluster: &cluster{squeue: []string{"12|PENDING|BeginTime|", "12|PENDING|BeginTime|", "12|RUNNING|None|n2", "12|COMPLETED|None|n2"}, scontrol: fine},
+		files:   map[string]string{"output": "*** JOB 12 ON n1 CANCELLED AT 2026-11-18T02:24:15 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n"},
+		want: ending{
+			Said: []string{"job 12 lost its node n1; Slurm has queued it again", "job 12 waits: BeginTime", "job 12 runs on n2"},
+			Out:  "*** JOB 12 ON n1 CANCELLED AT 2026-11-18T02:24:15 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n",
+		},
+	}, {
 		name:    "Slurm does not answer for a while",
 		cluster: &cluster{squeue: []string{"12|RUNNING|None|n1", "error: Unable to contact slurm controller", "error: Unable to contact slurm controller", "12|RUNNING|None|n1", "12|COMPLETED|None|n1"}, scontrol: fine},
 		want:    ending{Said: []string{"Slurm does not answer (Unable to contact slurm controller); job 12 may still run, so snug keeps asking"}},

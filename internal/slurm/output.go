@@ -163,12 +163,12 @@ var (
 )
 
 // endIn returns why Slurm ended a job last, by its output: PREEMPTION, NODE FAILURE, TIME LIMIT, JOB REQUEUE, or ""
-// if it does not say; and the node.
-func endIn(output string) (why, node string) {
+// if it does not say; the node; and how often it did.
+func endIn(output string) (why, node string, times int) {
 	found := stepEnded.Regexp().FindAllStringSubmatch(output, -1)
 	if len(found) == 0 {
-		return "", ""
+		return "", "", 0
 	}
 	m := found[len(found)-1]
-	return strings.TrimSpace(m[2]), m[1]
+	return strings.TrimSpace(m[2]), m[1], len(found)
 }
