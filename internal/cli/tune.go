@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snug/internal/record"
+	"snug/internal/slurm"
 	"snug/internal/tune"
 )
 
@@ -30,6 +31,10 @@ type tuneOptions struct {
 	dryRun     bool
 	verbose    bool
 	html       string
+	launcher   string
+	jobs       int
+	shared     string
+	poll       time.Duration
 }
 
 const tuneLong = `Find the fastest settings that fit, by short trials of your own command.
@@ -49,7 +54,8 @@ again to continue. snug history trials lists all trials.`
 const tuneExample = `  snug tune -- python train.py --batch-size {batch} --grad-accum {accumulation}
   snug tune --limit 20GiB --html tune.html -- python train.py --config conf.yaml
   snug tune --dry-run --gpu A100-80GB -- python train.py --config conf.yaml
-  snug tune --try workers=4,8 -- torchrun --nproc_per_node 4 train.py conf.yaml`
+  snug tune --try workers=4,8 -- torchrun --nproc_per_node 4 train.py conf.yaml
+  snug tune --launcher slurm --jobs 2 --gpu A100-80GB -- sbatch train.sbatch`
 
 const tuneExits = `Exits with 1 if nothing fits.`
 
@@ -87,6 +93,10 @@ func newTune(env Env) *cobra.Command {
 	f.DurationVar(&o.step, "step-timeout", 5*time.Minute, "`time` limit from one step to the next; 0 for none")
 	f.DurationVar(&o.end, "end-timeout", 20*time.Second, "`time` limit for the command to exit after its last step")
 	f.DurationVar(&o.timeout, "timeout", record.DefaultTimeout, "`time` limit for one trial; 0 for none")
+	f.StringVar(&o.launcher, "launcher", "", "what runs the trials: this machine (default), or `slurm`, with a batch script as the command")
+	f.IntVar(&o.jobs, "jobs", 1, "run up to `N` trials at once, each as a job of Slurm")
+	f.StringVar(&o.shared, "shared", "", "`folder` that the nodes of the cluster see too (default: .snug/jobs here)")
+	f.DurationVar(&o.poll, "poll", slurm.DefaultPoll, "`time` between two questions to Slurm about the jobs")
 	f.BoolVar(&o.fresh, "fresh", false, "start over, without the earlier trials of the same command")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be tried, and run nothing")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the output of the command")
@@ -123,7 +133,7 @@ func (o *tuneOptions) check() error {
 	for _, n := range []struct {
 		flag string
 		n    int
-	}{{"trials", o.trials}, {"max-steps", o.steps}} {
+	}{{"trials", o.trials}, {"max-steps", o.steps}, {"jobs", o.jobs}} {
 		if n.n < 1 {
 			return fmt.Errorf("--%s %d: write at least 1", n.flag, n.n)
 		}
@@ -137,6 +147,12 @@ func (o *tuneOptions) check() error {
 		}
 	}
 	switch {
+	case o.launcher != "" && o.launcher != "slurm":
+		return fmt.Errorf("--launcher %s: write slurm; other launchers, such as torchrun, are part of the command", o.launcher)
+	case o.launcher == "" && (o.flags.Changed("jobs") || o.flags.Changed("shared") || o.flags.Changed("poll")):
+		return errors.New("--jobs, --shared and --poll are for --launcher slurm; on one machine trials run one after the other")
+	case o.poll < 100*time.Millisecond:
+		return fmt.Errorf("--poll %v: write a time like 5s", o.poll)
 	case !(o.steady >= 0 && o.steady < 1):
 		return fmt.Errorf("--steady %g: write a share like 0.01, or 0 for never", o.steady)
 	case !(o.margin >= 0 && o.margin < 1):

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"snug/internal/config/projects"
 	"snug/internal/gpu"
@@ -27,22 +26,25 @@ import (
 
 // tuner is the state of one tune: what is known before the first trial, and the results of the trials.
 type tuner struct {
-	env     Env
-	o       *tuneOptions
-	words   []string // the training command
-	session *record.Session
-	today   *today
-	base    *setup.Setup // the current run
-	card    gpu.Card
-	climb   *tune.Climb
-	limit   uint64        // bytes that PyTorch may reserve
-	made    int           // number of recordings made for the prediction
-	notes   []string      // what the user should know
-	steps   []tune.Step   // the decisions, in order
-	lines   []trialRecord // the trials of this tune, in order
-	key     string
-	earlier int // trials of an earlier tune that were used
-	now     atomic.Pointer[progressNow]
+	env      Env
+	o        *tuneOptions
+	words    []string // the training command
+	session  *record.Session
+	today    *today
+	base     *setup.Setup // the run as it is
+	card     gpu.Card
+	climb    *tune.Climb
+	limit    uint64        // bytes that PyTorch may reserve
+	made     int           // recordings that were made for the prediction
+	notes    []string      // what the user should know
+	steps    []tune.Step   // the decisions, in order
+	lines    []trialRecord // the trials of this tune, in order
+	key      string
+	started  int // trials of this tune and the one that it continues
+	earlier  int // trials of an earlier tune that were used
+	now      runningTrials
+	expected int      // trials that are still to come, those that are running included, if they go as predicted
+	cluster  *cluster // nil: trials run here
 }
 
 // newTuner reads the run, checks that its values can be set in the command, and predicts.
@@ -52,10 +54,15 @@ func newTuner(ctx context.Context, env Env, o *tuneOptions, args []string) (*tun
 	if t.words, err = o.tunedCommand(args); err != nil {
 		return nil, err
 	}
-	if len(args) > 0 {
-		o.started = o.startedScript(args)
+	if o.launcher == "slurm" {
+		if t.cluster, err = newCluster(t); err != nil {
+			return nil, err
+		}
 	}
-	o.useNamedConfigs(env, t.words)
+	if len(args) > 0 {
+		o.started = o.startedScript(t.allWords())
+	}
+	o.useNamedConfigs(env, t.allWords())
 	o.auto = o.gpu == "" && o.gpuMemory == "" && len(env.machine(ctx).Visible()) > 0
 	if err := t.open(ctx); err != nil {
 		return nil, err
@@ -121,11 +128,15 @@ func (t *tuner) open(ctx context.Context) error {
 		Command: t.words, Configs: names, Steps: o.steps, Timeout: o.timeout, Quiet: !o.verbose,
 		Measure: &record.Measure{Steady: o.steady, WorstFirst: o.worstFirst, StartTimeout: o.start, StepTimeout: o.step, EndTimeout: o.end},
 	}
-	t.session, err = record.Open(ctx, t.env.recording(record.Events{Say: t.env.say, Reported: t.watch}, "", true), p)
+	t.session, err = record.Open(ctx, t.world(&p, record.Events{Say: t.env.say, Reported: t.watch}), p)
 	if err != nil {
 		return err
 	}
-	if !o.dryRun {
+	switch {
+	case o.dryRun:
+	case t.cluster != nil:
+		err = run.CheckCommand("sbatch")
+	default:
 		err = startable(t.words)
 	}
 	if err == nil {
@@ -136,6 +147,15 @@ func (t *tuner) open(ctx context.Context) error {
 		t.session = nil
 	}
 	return err
+}
+
+// world returns the outside of a session, and completes its plan: trials run here, or as jobs of a cluster.
+func (t *tuner) world(p *record.Plan, e record.Events) record.Env {
+	out := t.env.recording(e, "", true)
+	if t.cluster != nil {
+		out.Runner, p.Batch, p.Shared = &t.cluster.runner, true, t.cluster.shared
+	}
+	return out
 }
 
 // startable returns an error for a command that does not exist, before anything else is done.
@@ -514,8 +534,8 @@ func (t *tuner) recordVariant(ctx context.Context, values setup.Values) (string,
 		what = "with " + values.String()
 	}
 	t.env.say(fmt.Sprintf("snug does not know this model, so it first records the run, %s, at %v and %v", what, sizes[0], sizes[1]))
-	t.session.Close() // only one session handles signals at a time
-	r, err := record.Run(ctx, t.env.recording(record.Events{Say: t.env.say}, "", true), p)
+	t.session.Close() // one session listens to signals at a time
+	r, err := record.Run(ctx, t.world(&p, record.Events{Say: t.env.say}), p)
 	if again := t.open(ctx); again != nil {
 		t.session = nil
 		return "", again

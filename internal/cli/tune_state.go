@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"snug/internal/redact"
@@ -22,7 +23,7 @@ func (t *tuner) identity(more ...string) string {
 	h := sha256.New()
 	add := func(text string) { fmt.Fprintf(h, "%d:%s\n", len(text), text) }
 	add(absolute(t.o.folder))
-	for _, w := range append(append([]string{}, t.words...), t.o.paths...) {
+	for _, w := range slices.Concat(t.allWords(), t.o.paths) {
 		add(w)
 		if text, err := (projectFiles{"."}).ReadFile(w[strings.LastIndex(w, "=")+1:]); err == nil {
 			add(string(text))
@@ -58,6 +59,7 @@ func (t *tuner) resume() error {
 		t.climb.Record(c, r)
 		t.lines = append(t.lines, trialRecord{c, r, true})
 		t.earlier++
+		t.started++
 	}
 	if t.earlier > 0 {
 		t.env.say(fmt.Sprintf("reusing %s from an earlier run of this command; --fresh starts over", counted(t.earlier, "trial")))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"snug/internal/record"
 	"snug/internal/setup"
 	"snug/internal/term"
 	"snug/internal/tune"
@@ -215,7 +216,16 @@ func (t *tuner) commandLine() string {
 		return ""
 	}
 	defer x.Discard() //nolint:errcheck // closing the session tries again
-	return x.CommandLine()
+	return commandWithScript(x)
+}
+
+// commandWithScript returns the command of a trial, and what goes into the batch script that it submits.
+func commandWithScript(x *record.Trial) string {
+	script, filled := x.InScript()
+	if len(filled) == 0 {
+		return x.CommandLine()
+	}
+	return fmt.Sprintf("%s   (in %s: %s)", x.CommandLine(), script, strings.ReplaceAll(filled.String(), ",", ", "))
 }
 
 // allNotes returns all notes about the trials.
@@ -275,7 +285,7 @@ func (t *tuner) showPlan() error {
 	}
 	defer x.Discard() //nolint:errcheck // closing the session tries again
 	b.WriteString(paragraph(fmt.Sprintf("snug tune would run at most %s, starting with:", counted(t.o.trials, "trial")), s))
-	b.WriteString("  " + x.CommandLine() + "\n")
+	b.WriteString("  " + commandWithScript(x) + "\n")
 	_, err = io.WriteString(t.env.Stdout, b.String())
 	return err
 }

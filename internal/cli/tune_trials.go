@@ -13,10 +13,8 @@ import (
 	"snug/internal/config/systems"
 	"snug/internal/profile"
 	"snug/internal/record"
-	"snug/internal/run"
 	"snug/internal/setup"
 	"snug/internal/tune"
-	"snug/internal/units"
 )
 
 // trialRecord is a trial of this tune.
@@ -26,14 +24,7 @@ type trialRecord struct {
 	earlier bool // it was run by an earlier tune
 }
 
-// progressNow is the latest report of the running trial.
-type progressNow struct {
-	name  string
-	steps int
-	peak  uint64
-}
-
-// climbAll runs trials until no remaining candidate could be faster, then those of --try.
+// climbAll runs trials until nothing is left that could be faster, then those of --try.
 func (t *tuner) climbAll(ctx context.Context) error {
 	if err := t.resume(); err != nil {
 		return err
@@ -43,22 +34,28 @@ func (t *tuner) climbAll(ctx context.Context) error {
 	}
 	more, err := t.tries()
 	if err != nil || len(more) == 0 {
+		t.cancelLeft(ctx)
 		return err
 	}
 	if err := t.climb.Extend(more); err != nil {
 		return err
 	}
+	defer t.cancelLeft(ctx)
 	return t.climbOn(ctx)
 }
 
 // climbOn runs trials until the climb is over.
 func (t *tuner) climbOn(ctx context.Context) error {
+	if t.cluster != nil {
+		return t.climbJobs(ctx)
+	}
 	if err := t.settle(ctx); err != nil {
 		return err
 	}
 	for {
 		step := t.climb.Next()
 		t.steps = append(t.steps, step)
+		t.expect(t.climb.Left())
 		t.sayStep(step)
 		if step.Next == nil {
 			return t.failure()
@@ -98,11 +95,18 @@ func describeOutcome(o tune.Outcome) string {
 	return "failed"
 }
 
+// expect notes how many trials are still to come.
+func (t *tuner) expect(trials int) {
+	t.now.mu.Lock()
+	defer t.now.mu.Unlock()
+	t.expected = trials
+}
+
 // sayStep prints the decision and the reason.
 func (t *tuner) sayStep(s tune.Step) {
 	text := s.Verb + ": " + s.Why
 	if s.Next != nil {
-		text = fmt.Sprintf("trial %d of at most %d, %s (%s: %s)", t.climb.Runs()+1, t.climb.Most(), s.Next.Name(), s.Verb, s.Why)
+		text = fmt.Sprintf("trial %d of at most %d, %s (%s: %s)%s", t.started+1, t.climb.Most(), s.Next.Name(), s.Verb, s.Why, t.leftText())
 	}
 	t.env.say(text)
 }
@@ -114,16 +118,26 @@ func (t *tuner) trial(ctx context.Context, c tune.Candidate) (tune.Result, error
 		return tune.Result{}, err
 	}
 	defer x.Discard() //nolint:errcheck // closing the session tries again
-	t.now.Store(&progressNow{name: c.Name()})
+	t.started++
+	t.now.begin(x, c)
 	done := t.env.progress(t.status)
 	err = t.session.Run(ctx, x)
 	done()
+	t.now.end(x)
 	if err != nil {
 		return tune.Result{}, err
 	}
+	return t.conclude(c, x)
+}
+
+// conclude returns what a trial has shown, tells the user, and stores it.
+func (t *tuner) conclude(c tune.Candidate, x *record.Trial) (tune.Result, error) {
 	r := x.Result(c.Batch*c.Accumulation, max(c.World, 1))
-	if r.Outcome == tune.Interrupted {
+	switch r.Outcome {
+	case tune.Interrupted:
 		return r, t.interrupted(x)
+	case tune.Lost:
+		return r, nil
 	}
 	if err := t.keep(c, r); err != nil {
 		t.env.say("this trial cannot be stored, so an interrupted tune would run it again: " + oneLine(err.Error()))
@@ -160,6 +174,16 @@ func wereKept(n int) string {
 // bind puts the values of a candidate into the command: those that differ from the current run, and those
 // that have a placeholder.
 func (t *tuner) bind(c tune.Candidate) (*record.Trial, error) {
+	at, rest, err := t.values(c)
+	if err != nil {
+		return nil, err
+	}
+	return t.session.Bind(at, rest)
+}
+
+// values returns what a trial has to set: the values that differ from today's, and those that the command has a
+// placeholder for.
+func (t *tuner) values(c tune.Candidate) (profile.Point, setup.Values, error) {
 	now, holes := setup.Planned(t.base), t.session.Placeholders()
 	at, rest := profile.Point{}, setup.Values{}
 	for _, v := range c.Settings {
@@ -178,11 +202,11 @@ func (t *tuner) bind(c tune.Candidate) (*record.Trial, error) {
 		}
 		value := now.Get(name)
 		if value == nil {
-			return nil, fmt.Errorf("the command has {%s}, but its value is unknown; write it there, or give --%s", name, strings.ReplaceAll(name, "_", "-"))
+			return nil, nil, fmt.Errorf("the command has {%s}, but its value is not known; write it there, or give --%s", name, strings.ReplaceAll(name, "_", "-"))
 		}
 		rest = rest.With(name, value)
 	}
-	return t.session.Bind(at, rest)
+	return at, rest, nil
 }
 
 // reference returns the setup of a candidate, to compare its memory with; nil for a recorded model.
@@ -208,34 +232,7 @@ func (t *tuner) reference(c tune.Candidate) *record.Reference {
 	return record.NewReference(fields, setup.Source{Open: t.env.find, Hub: hub(t.env.Getenv)})
 }
 
-// watch records the reports of the running trial's processes.
-func (t *tuner) watch(_ *record.Trial, reports []*run.Report) {
-	now := t.now.Load()
-	if now == nil {
-		return
-	}
-	next := progressNow{name: now.name}
-	for _, x := range reports {
-		next.steps, next.peak = max(next.steps, len(x.Steps)), max(next.peak, x.PeakReserved())
-	}
-	t.now.Store(&next)
-}
-
-// status describes the running trial.
-func (t *tuner) status() string {
-	now := t.now.Load()
-	switch {
-	case now == nil:
-		return "trial"
-	case now.steps == 0:
-		return now.name + ": starting"
-	case now.peak == 0:
-		return fmt.Sprintf("%s: step %d of at most %d", now.name, now.steps, t.o.steps)
-	}
-	return fmt.Sprintf("%s: step %d of at most %d, %v reserved", now.name, now.steps, t.o.steps, units.Bytes(now.peak))
-}
-
-// tries returns the candidates for --try: the best so far with each of the values.
+// tries returns the candidates of --try: the best so far with each of the values.
 func (t *tuner) tries() ([]tune.Candidate, error) {
 	best := t.climb.Best()
 	if best == nil {

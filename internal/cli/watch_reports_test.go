@@ -21,7 +21,7 @@ func reportSteps(path string) error {
 	if err != nil {
 		return err
 	}
-	defer socket.Close()
+	defer func() { _ = socket.Close() }()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err

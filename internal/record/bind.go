@@ -23,12 +23,16 @@ import (
 type binder struct {
 	files   userFiles
 	launch  run.Launch
-	configs []string // files with the settings; nil: the files that the command names
+	configs []string // files that hold the settings; nil: the files that the command names
+	batch   *string  // the text of the batch script that the command submits; nil: it runs here
 }
 
 // bind returns the command with the values inserted. Copies of files are written to folder.
 func (b binder) bind(want setup.Values, folder string) (*command, error) {
 	c := &command{files: b.files, args: slices.Clone(b.launch.Args), env: slices.Clone(b.launch.Env)}
+	if b.batch != nil {
+		c.batch, c.filled = *b.batch, want
+	}
 	var unplaced setup.Values
 	for _, v := range want {
 		if !c.fill(v.Setting, v.Value) {
@@ -37,10 +41,12 @@ func (b binder) bind(want setup.Values, folder string) (*command, error) {
 	}
 	c.shown = slices.Clone(c.args)
 	c.keepProbeFirst(min(b.launch.Program, len(c.args)), folder)
-	if len(unplaced) == 0 {
-		return c, nil
+	if len(unplaced) > 0 {
+		if err := b.bindSettings(c, unplaced, folder); err != nil {
+			return c, err
+		}
 	}
-	return c, b.bindSettings(c, unplaced, folder)
+	return c, b.writeBatch(c, folder)
 }
 
 // bindSettings inserts values without a placeholder into the script's options or the command's config files.

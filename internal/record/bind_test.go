@@ -120,7 +120,7 @@ func TestBind(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newProject(c.files)
-			b := binder{userFiles{p}, run.ReadLaunch(strings.Fields(c.command)), nil}
+			b := binder{files: userFiles{p}, launch: run.ReadLaunch(strings.Fields(c.command)), configs: nil}
 			got, err := b.bind(setup.Assign("batch", 2), "/run")
 			if err != nil || c.err != "" {
 				if err == nil || err.Error() != c.err {
@@ -141,7 +141,7 @@ func TestBind(t *testing.T) {
 // Settings other than sizes are written to files in the same way, several to one file if needed.
 func TestBindSettings(t *testing.T) {
 	p := newProject(map[string]string{"train.py": "", "a.yaml": "per_device_train_batch_size: 16\ngradient_checkpointing: false\noutput_dir: out\n"})
-	b := binder{userFiles{p}, run.ReadLaunch(strings.Fields("python train.py a.yaml")), nil}
+	b := binder{files: userFiles{p}, launch: run.ReadLaunch(strings.Fields("python train.py a.yaml")), configs: nil}
 	if _, err := b.bind(setup.Assign("batch", 2).With("checkpointing", true), "/run"); err != nil {
 		t.Fatal(err)
 	}

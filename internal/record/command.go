@@ -8,29 +8,36 @@ import (
 	"strings"
 
 	"snug/internal/config"
+	"snug/internal/setup"
 )
 
 // command is the user's command with the values inserted.
 type command struct {
 	files      userFiles
 	args       []string
-	shown      []string // args, with copied files under the user's own names
-	env        []string // NAME=value, added to the environment
-	placements []string // where values without a placeholder were inserted
+	shown      []string // args with the user's own names of copied files
+	env        []string // NAME=value, over the environment
+	placements []string // descriptions of the values that were put somewhere without a placeholder
+	batch      string   // the text of the batch script; "" if there is none
+	filled     setup.Values
 }
 
 // fill writes a value into its placeholders, {batch}, and reports whether there are any. A shell's
 // ${batch} is left alone.
 func (c *command) fill(name string, value any) (found bool) {
 	hole := "{" + name + "}"
+	put := func(w string) string {
+		own := strings.ReplaceAll(w, "$"+hole, "\x00") // no word of a command can contain it
+		found = found || strings.Contains(own, hole)
+		own = strings.ReplaceAll(own, hole, fmt.Sprint(value))
+		return strings.ReplaceAll(own, "\x00", "$"+hole)
+	}
 	for _, list := range [][]string{c.args, c.env} {
 		for i, w := range list {
-			own := strings.ReplaceAll(w, "$"+hole, "\x00") // cannot occur in a command's word
-			found = found || strings.Contains(own, hole)
-			own = strings.ReplaceAll(own, hole, fmt.Sprint(value))
-			list[i] = strings.ReplaceAll(own, "\x00", "$"+hole)
+			list[i] = put(w)
 		}
 	}
+	c.batch = put(c.batch)
 	return found
 }
 

@@ -14,6 +14,7 @@ import (
 	"snug/internal/config/change"
 	"snug/internal/config/doc"
 	"snug/internal/pattern"
+	"snug/internal/slurm"
 )
 
 // The user's files are never changed: the command reads copies with the new values.
@@ -49,6 +50,10 @@ func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder st
 // replaceFile makes the command read a changed copy of one file.
 func (b binder) replaceFile(c *command, file string, d *doc.Document, folder string) error {
 	data := d.Bytes()
+	if b.isBatch(c, file) {
+		c.replaceBatch(string(data))
+		return nil
+	}
 	switch d.Format() {
 	case doc.Shell:
 		if ran, err := c.runText(b.launch.Program, file, data); ran || err != nil {
@@ -98,12 +103,19 @@ func (c *command) useCopy(file, copied string) (found bool) {
 			c.args[i], found = w[:strings.LastIndex(w, "=")+1]+copied, true
 		}
 	}
+	c.batch = slurm.MapWords(c.batch, func(w string) string {
+		if !c.isName(w, file) {
+			return w
+		}
+		found = true
+		return w[:strings.LastIndex(w, "=")+1] + copied
+	})
 	return found
 }
 
 // names reports whether the command names a file.
 func (c *command) names(file string) bool {
-	return slices.ContainsFunc(c.args, func(w string) bool { return c.isName(w, file) })
+	return slices.ContainsFunc(slices.Concat(c.args, slurm.Words(c.batch)), func(w string) bool { return c.isName(w, file) })
 }
 
 // isName reports whether a word names a file, as train.yaml and --config=train.yaml do.

@@ -24,7 +24,7 @@ func (s *Session) Run(ctx context.Context, t *Trial) error {
 // process returns the run of a trial: its command, environment and callbacks.
 func (s *Session) process(t *Trial) *run.Session {
 	p := &run.Session{
-		Args: t.command.args, Env: slices.Concat(s.env.Environ(), t.command.env),
+		Args: t.command.args, Env: slices.Concat(s.env.Environ(), t.command.env), Set: t.command.env,
 		Stdin: s.input(), Stdout: s.env.Stdout, Stderr: s.env.Stderr,
 		Timeout: s.plan.Timeout, Signals: s.signals, Runner: s.env.Runner,
 		Reported: s.env.Events.watch(t),

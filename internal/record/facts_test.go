@@ -66,7 +66,7 @@ func TestFixedSizes(t *testing.T) {
 		{"python train.py a.yaml --max_seq_length 128", []*Trial{tokens(0)}, profile.Point{"seq": 128}},
 		{"python train.py", []*Trial{{At: profile.Point{"seq": 4}, Report: tokens(4).Report}}, profile.Point{}},
 	} {
-		s := &Session{binder: binder{userFiles{files}, run.ReadLaunch(strings.Fields(c.command)), nil}}
+		s := &Session{binder: binder{files: userFiles{files}, launch: run.ReadLaunch(strings.Fields(c.command)), configs: nil}}
 		if diff := cmp.Diff(c.want, s.fixedSizes(c.trials)); diff != "" {
 			t.Errorf("%s: %s", c.command, diff)
 		}

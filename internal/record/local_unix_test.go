@@ -27,7 +27,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	for _, name := range []string{"pipe.yaml", "zero.yaml"} {
 		bound := make(chan error, 1)
 		go func() {
-			b := binder{userFiles{localFiles{}}, run.ReadLaunch([]string{"python", "train.py", name}), []string{name}}
+			b := binder{files: userFiles{localFiles{}}, launch: run.ReadLaunch([]string{"python", "train.py", name}), configs: []string{name}}
 			_, err := b.bind(setup.Assign("batch", 2), t.TempDir())
 			bound <- err
 		}()

@@ -19,22 +19,28 @@ import (
 // on each of the given GPUs. The evidence is, in this order, what the probe reported, how the command ended and what
 // it printed.
 func (t *Trial) Result(samples, gpus int) tune.Result {
-	r := tune.Result{Seconds: t.Outcome.Took.Seconds(), Ranks: t.ranks()}
+	r := tune.Result{Seconds: (t.Outcome.Took - t.Outcome.Waited).Seconds(), Ranks: t.ranks()}
 	if t.Report != nil {
 		t.peaks(&r)
 	}
 	switch out := t.Outcome; {
 	case out.Stopped != nil:
 		r.Outcome, r.Why = tune.Interrupted, "interrupted"
+	case out.Fate.Lost() && !t.finished():
+		r.Outcome, r.Why = tune.Lost, out.FateText
 	case t.roomless() != "":
 		r.Outcome, r.Why = tune.OutOfMemory, t.roomless()
 	case out.Hung != run.NotHung:
 		r.Outcome, r.Why = tune.Hung, t.hung()
-	case t.Report != nil && !t.Report.NoGPU && (t.complete() || out.TimedOut && len(t.Report.Steps) > tune.WarmUp+1):
+	case t.Report != nil && !t.Report.NoGPU && (t.complete() || (out.TimedOut || out.Fate == run.TimeLimit) && len(t.Report.Steps) > tune.WarmUp+1):
 		r.Outcome = tune.Fits
 		t.speed(&r, samples, gpus)
+	case out.Fate == run.TimeLimit:
+		r.Outcome, r.Why = tune.Hung, out.FateText
 	case out.TimedOut:
 		r.Outcome, r.Why = tune.Hung, t.tooSlow()
+	case out.Fate == run.HostMemory:
+		r.Outcome, r.Why = tune.Crashed, out.FateText
 	default:
 		r.Outcome, r.Why = tune.Crashed, t.crashed()
 	}
@@ -47,6 +53,11 @@ func (t *Trial) complete() bool {
 		return true
 	}
 	return !slices.ContainsFunc(t.Outcome.Reports, func(x *run.Report) bool { return x.Trained() && x.End != "steps" })
+}
+
+// finished reports whether the probe has seen the last step, after which it does not matter how the run ended.
+func (t *Trial) finished() bool {
+	return t.Report != nil && t.Report.End == "steps" && t.complete()
 }
 
 // ranks returns the peaks of the processes that trained, by rank.

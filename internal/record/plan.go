@@ -40,6 +40,11 @@ type Plan struct {
 	Limit       uint64        // most bytes that PyTorch may reserve on a GPU; 0: no limit
 	Measure     *Measure      // how runs are measured, as in snug tune; nil: they are recorded
 
+	// Batch says that the command is a batch script of Slurm, with or without sbatch before it. Shared is then the folder
+	// for what its nodes have to see: the probe, copies of files, reports.
+	Batch  bool
+	Shared string
+
 	// Out is the file for the profile, if sizes are varied; Keep is the folder for copies of the recordings, "" for
 	// none. Both are written atomically.
 	Out, Keep string

@@ -20,7 +20,7 @@ func (b binder) project(words []string, settings ...string) (*config.Project, er
 		files = []string{main}
 	}
 	if len(files) == 0 {
-		files = b.configsIn(words)
+		files = b.configsIn(slices.Concat(words, b.batchWords()))
 		for _, script := range []string{b.script(words), b.shellScript(words)} {
 			if script != "" && b.holdsAny(script, settings) {
 				files = append(files, script)
@@ -80,8 +80,8 @@ func (b binder) configsIn(words []string) []string {
 	return slices.Compact(out)
 }
 
-// scriptRunners are launchers that run a script. The words after the script are its own arguments.
-var scriptRunners = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just"}
+// scriptRunners are launchers that run a script. The words after it are the script's own arguments.
+var scriptRunners = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just", "sbatch"}
 
 // script returns the Python file that the command runs, as a path relative to this folder; "" if there is none.
 func (b binder) script(words []string) string {

@@ -46,7 +46,12 @@ func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 	env = env.withDefaults()
 	s := &Session{
 		env: env, plan: p, signals: make(chan os.Signal, 4), secrets: redact.ValuesOf(p.Command, env.Environ()),
-		binder: binder{userFiles{env.Files}, run.ReadLaunch(p.Command), p.Configs},
+		binder: binder{files: userFiles{env.Files}, launch: run.ReadLaunch(p.Command), configs: p.Configs},
+	}
+	if p.Batch {
+		if err := s.binder.readBatch(); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.checkPlan(); err != nil {
 		return nil, err
@@ -68,6 +73,7 @@ func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 // Close removes the private folder and its contents.
 func (s *Session) Close() {
 	_ = s.work.Remove()
+	s.removeShared()
 	s.env.Signals.Stop(s.signals) // last: a second Ctrl-C would leave the folder behind
 }
 
@@ -160,20 +166,25 @@ func (s *Session) bindAll() error {
 // checkpointing or precision; settings may be nil. It starts nothing. It returns an error for a value that cannot be
 // inserted in the command or its files.
 func (s *Session) Bind(at profile.Point, settings setup.Values) (*Trial, error) {
-	t, err := s.newTrial(at, settings)
+	parent, err := s.runs()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.newTrial(parent, at, settings)
 	if err != nil {
 		return nil, s.hide(err)
 	}
 	return t, nil
 }
 
-func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, error) {
-	f, err := run.NewFolder(s.work.Path, s.probe())
+func (s *Session) newTrial(parent string, at profile.Point, settings setup.Values) (*Trial, error) {
+	f, err := run.NewFolder(parent, s.probe())
 	if err != nil {
 		return nil, err
 	}
 	c, err := s.binder.bind(values(at, settings), f.Path)
 	if err != nil {
+		_ = f.Remove()
 		return nil, err
 	}
 	if len(c.args) == 0 {
@@ -199,11 +210,12 @@ func (s *Session) LimitMemory(bytes uint64) { s.plan.Limit = bytes }
 
 // CheckBind returns an error if Bind would refuse a value for the setting.
 func (s *Session) CheckBind(setting string, value any) error {
-	t, err := s.Bind(nil, setup.Assign(setting, value))
-	if err == nil {
-		_ = t.Discard()
+	t, err := s.newTrial(s.work.Path, nil, setup.Assign(setting, value))
+	if err != nil {
+		return s.hide(err)
 	}
-	return err
+	_ = t.Discard()
+	return nil
 }
 
 // Placeholders returns the names of the command's placeholders, such as batch for {batch}, in order.
@@ -211,6 +223,11 @@ func (s *Session) Placeholders() []string {
 	var out []string
 	for _, w := range slices.Concat(s.binder.launch.Env, s.binder.launch.Args) {
 		if name := placeholderIn(w); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	for _, name := range s.binder.batchPlaceholders() {
+		if !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

@@ -22,6 +22,9 @@ const (
 
 // Settle waits until as much GPU memory is free as at the first call. It returns at once if no GPU can be queried.
 func (s *Session) Settle(ctx context.Context) error {
+	if s.plan.Batch { // each job has its own GPU
+		return nil
+	}
 	deadline := s.env.Now().Add(settleTime)
 	for {
 		free, err := s.freeMemory(ctx)

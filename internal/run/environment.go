@@ -49,8 +49,8 @@ func withLargePages(tunables string) string {
 	return tunables + ":" + name + "=1"
 }
 
-// markOf returns the mark in an environment.
-func markOf(env []string) string {
+// MarkOf returns the mark in an environment: the folder of the run.
+func MarkOf(env []string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, markName+"="); ok {
 			return value

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"snug/internal/files"
 )
@@ -45,6 +46,8 @@ func (f *Folder) Socket() string { return filepath.Join(f.Path, "watch.sock") }
 // maxEntries limits the size of a recording: beyond it PyTorch drops the oldest entries.
 const maxEntries = 4_000_000
 
+const folderPrefix = "snug-run-"
+
 // Folder is the private folder of one run.
 type Folder struct {
 	Path  string // absolute
@@ -53,7 +56,7 @@ type Folder struct {
 
 // NewFolder creates a folder with the probe under parent ("" is the system's temporary folder).
 func NewFolder(parent string, s Settings) (*Folder, error) {
-	path, err := os.MkdirTemp(parent, "snug-run-")
+	path, err := os.MkdirTemp(parent, folderPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for the run: %w", err)
 	}
@@ -73,6 +76,22 @@ func NewFolder(parent string, s Settings) (*Folder, error) {
 		return nil, fmt.Errorf("making the run's folder: %w; set TMPDIR to use another place", err)
 	}
 	return f, nil
+}
+
+// OpenFolder returns a folder that another snug made, and in which its run may still report.
+func OpenFolder(path string) *Folder { return &Folder{Path: path} }
+
+// IsFolder reports whether a path is the folder of a run, so that it may be removed.
+func IsFolder(path string) bool {
+	info, err := os.Lstat(filepath.Join(path, "probe.json"))
+	return err == nil && info.Mode().IsRegular() && filepath.IsAbs(path) && strings.HasPrefix(filepath.Base(path), folderPrefix)
+}
+
+// RemoveEmpty removes a folder of runs and the one around it, if nothing is left in them.
+func RemoveEmpty(path string) {
+	if os.Remove(path) == nil {
+		_ = os.Remove(filepath.Dir(path))
+	}
 }
 
 // Remove removes the folder and its contents.

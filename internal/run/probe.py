@@ -8,7 +8,7 @@ torch is imported, records what the caching allocator does, and counts optimizer
 After the requested number of steps it ends the run, or lets it continue. For snug watch it
 records nothing and reports each step over a socket instead (class Live).
 
-Reports go to PID.jsonl next to this file, one JSON object per line, so that little is
+Reports go to PID.jsonl next to this file (NODE-PID.jsonl in a job of several nodes), one JSON object per line, so that little is
 lost if a process is killed. The recording goes to PID.pickle. Settings are read from
 probe.json, which internal/run writes; the defaults, such as the number of steps, are in
 internal/record/plan.go. Needs Python 3.8 and torch 2.1, or later.
@@ -31,8 +31,9 @@ import weakref
 HOME = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = ("transformers", "accelerate", "deepspeed", "peft", "trl", "lightning", "pytorch_lightning", "torchvision",
              "timm", "bitsandbytes", "flash_attn", "xformers", "apex", "triton", "numpy")
-ALWAYS = 4     # first steps, which are always reported in full and at once
-SHARE = 0.001  # fraction of the time after them that reporting may take
+NODE = os.environ["SLURM_NODEID"] + "-" if os.environ.get("SLURM_JOB_NUM_NODES", "1") != "1" and "SLURM_NODEID" in os.environ else ""
+ALWAYS = 4     # steps that are reported at once and in full, whatever that costs
+SHARE = 0.001  # share of the time since then that reporting may take
 CLOCKS = 1000  # steps that are timed on the GPU
 SAMPLES = 4000  # samples in the data set to examine after the run
 PATIENCE = 3.0  # seconds that examining them may take
@@ -60,7 +61,7 @@ class Report:
         self.hold(event, **fields)
         lines, self.held = self.held, []
         if self.file is None:
-            self.file = os.open(os.path.join(HOME, "%d.jsonl" % self.pid), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            self.file = os.open(os.path.join(HOME, "%s%d.jsonl" % (NODE, self.pid)), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         text = "".join(json.dumps(x, default=str) + "\n" for x in lines)
         os.write(self.file, text.encode("utf-8", "replace"))
 
@@ -848,7 +849,7 @@ class Watch:
         torch = self.torch
         if not (self.recording and torch.cuda.is_initialized()) or self.failures:
             return
-        name = "%d.pickle" % report.pid
+        name = "%s%d.pickle" % (NODE, report.pid)
         snapshot = torch.cuda.memory._snapshot()
         torch.cuda.memory._record_memory_history(enabled=None)
         if not self.keep_running:
@@ -874,7 +875,7 @@ class Watch:
         world = min(world, int(os.environ.get("LOCAL_WORLD_SIZE") or world))
         if world < 2:
             return
-        open(os.path.join(HOME, "%d.here" % report.pid), "w").close()
+        open(os.path.join(HOME, "%s%d.here" % (NODE, report.pid)), "w").close()
         deadline = time.time() + 15
         while time.time() < deadline and sum(n.endswith(".here") for n in os.listdir(HOME)) < world:
             time.sleep(0.05)

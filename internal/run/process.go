@@ -35,7 +35,7 @@ func (Local) Start(_ context.Context, c Command) (Process, error) {
 	if err := start(cmd); err != nil {
 		return nil, startError(c.Args[0], err)
 	}
-	return &local{cmd: cmd, mark: markOf(c.Env), tty: openTerminal()}, nil
+	return &local{cmd: cmd, mark: MarkOf(c.Env), tty: openTerminal()}, nil
 }
 
 // CheckCommand returns an error if the command does not exist.

@@ -33,8 +33,9 @@ import (
 type Command struct {
 	Args           []string  // the command and its arguments
 	Dir            string    // working directory
-	Env            []string  // the complete environment
-	Stdin          *os.File  // nil: none
+	Env            []string  // all of it
+	Set            []string  // the part of Env that belongs to the command: NAME=value words before it
+	Stdin          *os.File  // nil: there is none
 	Stdout, Stderr io.Writer // where its output goes
 }
 
@@ -59,6 +60,36 @@ type interactive interface {
 	Typed() <-chan os.Signal
 	// Pause stops the command and snug on Ctrl-Z, and returns when both continue.
 	Pause()
+}
+
+// placed is a process that runs elsewhere: it may wait for a machine, and may end through no fault of its own.
+type placed interface {
+	// Waits reports whether the command does not run now; its time limits do not count meanwhile.
+	Waits() bool
+	// Fate returns why it ended, and says so; NoFate if it ended by itself.
+	Fate() (Fate, string)
+}
+
+// Fate is what ended a run from outside.
+type Fate string
+
+// The fates.
+const (
+	NoFate     Fate = ""
+	Cancelled  Fate = "cancelled"   // by somebody
+	Preempted  Fate = "preempted"   // another job needed the machine
+	NodeFailed Fate = "node failed" // the machine was lost
+	TimeLimit  Fate = "time limit"  // the time that it asked for was over
+	HostMemory Fate = "host memory" // it used more CPU memory than it asked for
+)
+
+// Lost reports whether a run says nothing about its command, because of what ended it.
+func (f Fate) Lost() bool { return f == Cancelled || f == Preempted || f == NodeFailed }
+
+// waits reports whether a process does not run yet, or not now.
+func waits(p Process) bool {
+	x, ok := p.(placed)
+	return ok && x.Waits()
 }
 
 // Asked is the result of a command's request for the terminal.

@@ -52,7 +52,7 @@ func TestFolderEnv(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if m := markOf(got); m != "/f" {
+	if m := MarkOf(got); m != "/f" {
 		t.Errorf("mark %q", m)
 	}
 	for theirs, want := range map[string]string{"": "glibc.malloc.hugetlb=1", "glibc.malloc.hugetlb=0": "glibc.malloc.hugetlb=0"} {

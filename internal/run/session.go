@@ -16,6 +16,7 @@ type Session struct {
 	Args           []string         // the command and its arguments
 	Dir            string           // working directory
 	Env            []string         // the user's
+	Set            []string         // what of it belongs to the command
 	Stdin          *os.File         // nil: the command has none
 	Stdout, Stderr io.Writer        // where its output goes
 	Timeout        time.Duration    // for the whole run; 0: none
@@ -38,11 +39,14 @@ type Outcome struct {
 	Reports  []*Report     // one for each Python process
 	Tail     []byte        // the end of its output
 	Took     time.Duration // from start to end
+	Waited   time.Duration // part of it, for a machine to run on
 	TimedOut bool          // whether it was stopped by Timeout, StartTimeout or StepTimeout
 	Hung     Hang          // where it hung, for the last two
 	Stopped  os.Signal     // the signal that interrupted it, or nil
 	Lingered bool          // it had to be ended after its last step
-	Unprobed bool          // PyTorch was seen running, but only without the probe
+	Fate     Fate          // what ended it from outside
+	FateText string        // that in words
+	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
 
 // Hang is where a run got stuck.
@@ -86,7 +90,7 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	}
 	began := time.Now()
 	p, err := runner.Start(ctx, Command{
-		Args: s.Args, Dir: s.Dir, Env: f.Env(s.Env), Stdin: s.Stdin,
+		Args: s.Args, Dir: s.Dir, Env: f.Env(s.Env), Set: s.Set, Stdin: s.Stdin,
 		Stdout: io.MultiWriter(tail, s.Stdout), Stderr: io.MultiWriter(tail, s.Stderr),
 	})
 	if err != nil {
@@ -95,6 +99,9 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	out := &Outcome{}
 	out.Exit = s.follow(ctx, p, f, out)
 	p.Sweep(out.Stopped != nil)
+	if x, ok := p.(placed); ok {
+		out.Fate, out.FateText = x.Fate()
+	}
 	out.Took, out.Tail = time.Since(began), tail.bytes()
 	out.Reports, err = f.Reports()
 	out.Unprobed = out.Unprobed && !slices.ContainsFunc(out.Reports, func(r *Report) bool { return r.Versions != nil })
@@ -134,8 +141,12 @@ func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome
 			return s.stop(p, t, done, os.Interrupt, hurry)
 		case now := <-ticks.C:
 			passed := now.Sub(last)
-			left -= passed
 			last = now
+			if waits(p) {
+				out.Waited += passed
+				continue
+			}
+			left -= passed
 			t.look()
 			switch {
 			case s.Timeout > 0 && left <= 0:

@@ -24,10 +24,11 @@ type Climb struct {
 	opts       Options
 	candidates []Candidate
 	start      int
-	tried      []Trial // in the order in which they were first tried
-	runs       int     // trials that are evidence, including repeated ones
-	again      string  // the key of the candidate that was measured again
-	failed     error   // the command itself fails
+	tried      []Trial  // in the order in which they were first tried
+	runs       int      // trials that are evidence, repeated ones included
+	again      string   // the key of the candidate that was measured again
+	failed     error    // the command itself fails
+	skipped    []string // keys of candidates that cannot be measured now
 }
 
 // New returns a climb over candidates, starting with the one at index start. All of them must have the same effective
@@ -223,8 +224,9 @@ func (c *Climb) better(a, b Candidate) bool {
 	return a.Batch > b.Batch
 }
 
+// isTried reports whether a candidate is not tried again: because it was, or because it was skipped.
 func (c *Climb) isTried(x Candidate) bool {
-	return slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() })
+	return slices.Contains(c.skipped, x.Key()) || slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() })
 }
 
 // repeat returns a second measurement of the best if its gain over another is about as large as the noise: a single

@@ -20,6 +20,7 @@
 //	tune.go      candidates and results
 //	climb.go     the climb: the next trial and the best one
 //	predict.go   memory and speed of untried candidates
+//	ahead.go     what to try while other trials run, and how many are left
 //	words.go     describes the decisions with their evidence
 //	steady.go    a run's speed and its uncertainty
 package tune

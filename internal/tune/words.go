@@ -12,7 +12,11 @@ import (
 
 // begin returns the first step.
 func (c *Climb) begin() Step {
-	x := c.candidates[c.start]
+	at := c.start
+	if at = c.unskipped(); at < 0 {
+		return Step{Verb: "stop", Why: c.whyNone()}
+	}
+	x := c.candidates[at]
 	why := "there is no prediction, so the current settings come first"
 	if x.Predicted > 0 {
 		why = fmt.Sprintf("the prediction is %v%s", units.Bytes(x.Predicted), c.ofLimit(x.Predicted))

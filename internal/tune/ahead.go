@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tune
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A cluster runs several trials at once. What to try besides those that are running is what the climb would do next if
+// they went as predicted, or else if the first of them did not fit. The same assumption says how many trials
+// are left.
+
+// Ahead returns what to try while other candidates are running. Its Next is nil if nothing is worth it, or if no
+// further trial is allowed. Without running ones, it is Next.
+func (c *Climb) Ahead(flying []Candidate) Step {
+	if len(flying) == 0 {
+		return c.Next()
+	}
+	if c.runs+len(flying) >= c.opts.Most {
+		return Step{}
+	}
+	first := flying[0].Name()
+	good, bad := c.clone(), c.clone()
+	bad.Record(flying[0], Result{Outcome: OutOfMemory})
+	for i, x := range flying {
+		good.Record(x, good.assumed(x))
+		if i > 0 {
+			bad.Record(x, bad.assumed(x))
+		}
+	}
+	if x := good.unlike(flying); x != nil {
+		return Step{Verb: "ahead", Why: fmt.Sprintf("it may be faster than %s, which runs meanwhile", first), Next: x}
+	}
+	if x := bad.unlike(flying); x != nil {
+		return Step{Verb: "ahead", Why: fmt.Sprintf("it comes next if %s does not fit, which runs meanwhile", first), Next: x}
+	}
+	return Step{}
+}
+
+// unlike returns the next candidate unless it is among those that are running.
+func (c *Climb) unlike(flying []Candidate) *Candidate {
+	next := c.Next().Next
+	if next == nil || slices.ContainsFunc(flying, func(x Candidate) bool { return x.Key() == next.Key() }) {
+		return nil
+	}
+	return next
+}
+
+// Left returns how many trials are still to come, the next one included, if they go as predicted.
+func (c *Climb) Left() int {
+	rest := c.clone()
+	for n := 0; ; n++ {
+		next := rest.Next().Next
+		if next == nil {
+			return n
+		}
+		rest.Record(*next, rest.assumed(*next))
+	}
+}
+
+// clone returns a copy that can be told what did not happen.
+func (c *Climb) clone() *Climb {
+	out := *c
+	out.tried, out.skipped = slices.Clone(c.tried), slices.Clone(c.skipped)
+	return &out
+}
+
+// assumed returns how a trial goes if the predictions are right.
+func (c *Climb) assumed(x Candidate) Result {
+	r := Result{Outcome: Fits, Reserved: c.memory(x), Rate: x.Expected, Noise: leastNoise / 4}
+	if best := c.Best(); best != nil && best.Rate > 0 {
+		r.Rate, _ = c.rate(x, best)
+	}
+	return r
+}
+
+// Skip says that a candidate cannot be measured now, though nothing is wrong with it. The climb goes on without
+// it.
+func (c *Climb) Skip(x Candidate) {
+	c.skipped = append(c.skipped, x.Key())
+	if slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() }) {
+		c.again = x.Key() // it was to be measured a second time
+	}
+}
+
+// unskipped returns the index of the candidate to begin with, -1 if all that may fit are skipped.
+func (c *Climb) unskipped() int {
+	best := -1
+	for i, x := range c.candidates {
+		switch {
+		case slices.Contains(c.skipped, x.Key()):
+		case i == c.start:
+			return i
+		case !c.mayFit(x):
+		case best < 0 || c.better(x, c.candidates[best]):
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tune
+
+import (
+	"testing"
+
+	"snug/internal/setup"
+)
+
+// three is a climb over batches 8, 16 and 32 of a run, in GiB of 24: 10, 18 and 34. It starts at 16.
+func three(t *testing.T, most int) (*Climb, []Candidate) {
+	t.Helper()
+	var list []Candidate
+	for i, batch := range []int{16, 8, 32} {
+		list = append(list, Candidate{
+			Settings: setup.Assign("batch", batch).With("accumulation", 64/batch), Batch: batch, Accumulation: 64 / batch, World: 1,
+			Predicted: []uint64{18, 10, 34}[i] << 30, Expected: []float64{100, 90, 105}[i],
+		})
+	}
+	c, err := New(list, 0, Options{Limit: 24 << 30, Most: most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, list
+}
+
+// While a trial runs, what comes next if it does not fit is tried too; not what cannot fit, and not more than allowed.
+func TestAhead(t *testing.T) {
+	c, list := three(t, 5)
+	if s := c.Ahead(nil); s.Verb != "start" || s.Next.Batch != 16 {
+		t.Errorf("%+v", s)
+	}
+	s := c.Ahead(list[:1])
+	if s.Next == nil || s.Next.Batch != 8 || s.Verb != "ahead" || s.Why != "it comes next if batch 16 x 4 does not fit, which runs meanwhile" {
+		t.Errorf("%+v", s)
+	}
+	if s := c.Ahead(list[:2]); s.Next != nil {
+		t.Errorf("nothing else may fit: %+v", s)
+	}
+	if c.Runs() != 0 || len(c.tried) != 0 {
+		t.Error("what is assumed was recorded")
+	}
+	one, list := three(t, 1)
+	if s := one.Ahead(list[:1]); s.Next != nil {
+		t.Errorf("only one trial is allowed: %+v", s)
+	}
+}
+
+func TestLeft(t *testing.T) {
+	c, list := three(t, 5)
+	before := c.Left()
+	c.Record(list[0], Result{Outcome: OutOfMemory, Why: "x"})
+	if before < 1 || c.Left() != 1 {
+		t.Errorf("%d, then %d trials left; want at least 1, then 1", before, c.Left())
+	}
+	c.Record(list[1], Result{Outcome: Fits, Reserved: 10 << 30, Rate: 90})
+	if c.Left() != 0 {
+		t.Errorf("%d trials left at the end", c.Left())
+	}
+}
+
+// A candidate that cannot be measured is left out, also if it was the first; what cannot fit does not take its place.
+func TestSkip(t *testing.T) {
+	c, list := three(t, 5)
+	c.Skip(list[0])
+	if s := c.Next(); s.Next == nil || s.Next.Batch != 8 {
+		t.Fatalf("%+v", s)
+	}
+	c.Skip(list[1])
+	if s := c.Next(); s.Next != nil || s.Verb != "stop" {
+		t.Errorf("%+v", s)
+	}
+}
