@@ -40,7 +40,7 @@ func (c *cluster) run(_ context.Context, to *os.File, name string, args ...strin
 	switch name {
 	case "sbatch":
 		if c.sbatch == nil {
-			fmt.Fprintln(to, "12")
+			_, _ = fmt.Fprintln(to, "12")
 		}
 		return "", c.sbatch
 	case "squeue":

@@ -12,8 +12,8 @@ import (
 
 // begin returns the first step.
 func (c *Climb) begin() Step {
-	at := c.start
-	if at = c.unskipped(); at < 0 {
+	at := c.unskipped()
+	if at < 0 {
 		return Step{Verb: "stop", Why: c.whyNone()}
 	}
 	x := c.candidates[at]
