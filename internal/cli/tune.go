@@ -125,7 +125,7 @@ func (o *tuneOptions) check() error {
 		n    int
 	}{{"trials", o.trials}, {"max-steps", o.steps}} {
 		if n.n < 1 {
-			return fmt.Errorf("--%s %d: write at least 1", n.flag, n.n)
+			return fmt.Errorf("--%s is %d; it must be at least 1", n.flag, n.n)
 		}
 	}
 	for _, d := range []struct {

@@ -69,7 +69,8 @@ const watchExample = `  snug watch
   snug watch --plain --prometheus :9835`
 
 const watchExits = `With a command, snug exits with the command's exit code. Otherwise it exits with
-1 if the run leaked, even if it then finished normally, or ran out of memory.`
+1 if the run ran out of memory, or if it leaked, even if it then finished
+normally.`
 
 func newWatch(env Env) *cobra.Command {
 	var o watchOptions
@@ -179,7 +180,7 @@ func (o *watchOptions) check() error {
 	case len(o.pids) > 0 && len(o.command) > 0:
 		return errors.New("--pid is for runs that snug did not start; give --pid or a command, not both")
 	case o.every < 0:
-		return fmt.Errorf("--every %d: write at least 1", o.every)
+		return fmt.Errorf("--every is %d; it must be at least 1", o.every)
 	case o.every > 0 && o.once:
 		return errors.New("--every and --once cannot be combined; give one of them")
 	case o.plain && o.json:
