@@ -249,7 +249,7 @@ func (m edge) text(card gpu.Card) string {
 		off = "if the run takes more than estimated."
 	}
 	if m.Fails > 0 {
-		text += fmt.Sprintf(" %s does not fit, though it needs less: the memory that is free then is in pieces.", term.Count(m.Fails))
+		text += fmt.Sprintf(" %s does not fit, although it needs less, because free memory is then fragmented.", term.Count(m.Fails))
 	}
 	switch {
 	case m.safe == nil:

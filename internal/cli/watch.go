@@ -33,7 +33,7 @@ type watchOptions struct {
 	on         []string
 	notify     bool
 	wandb      bool
-	run        optimizeOptions // what describes the run
+	run        optimizeOptions // the flags that describe the run
 
 	paced   bool          // --speed was given
 	command []string      // after --
@@ -55,8 +55,8 @@ keeps flushing its cache), starved (the GPU waits for data), other-process,
 out-of-memory and ended.
 
 If the run is known, from flags, from --setup, from a profile (--model
-memory.snug) or, if snug starts it, from the config files of the folder, snug
-predicts what its steps take and names the first one that takes something else.
+memory.snug) or, if snug starts it, from the folder's config files, snug
+predicts the memory of its steps and names the first one that differs.
 The advice then comes from snug optimize, and a run that snug started is saved
 in snug history with its prediction.`
 

@@ -969,7 +969,7 @@ class Live:
             self.send("limit", limit=int(share * total))
 
     def rank(self):
-        """Returns the number of this process in a run on several GPUs, as PyTorch or else the launcher counts."""
+        """Returns this process's rank in a run on several GPUs, from PyTorch or else from the launcher."""
         dist = self.torch.distributed
         if dist.is_available() and dist.is_initialized():
             rank, world = dist.get_rank(), dist.get_world_size()
@@ -1143,7 +1143,7 @@ class Live:
 
     def log(self, phase, fields, now):
         """Adds the numbers to the next line that the program itself logs to Weights & Biases, once a second. Peaks are the
-        highest since the last such line; those of an evaluation have names of their own."""
+        highest since the last such line; peaks of evaluations have separate names."""
         prefix = "" if phase == "train" else "evaluation_"
         for name in ("peak_allocated", "peak_reserved"):
             self.highest[prefix + name] = max(self.highest.get(prefix + name, 0), fields[name])
