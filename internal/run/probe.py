@@ -34,7 +34,7 @@ LIBRARIES = ("transformers", "accelerate", "deepspeed", "peft", "trl", "lightnin
 ALWAYS = 4     # first steps, which are always reported in full and at once
 SHARE = 0.001  # fraction of the time after them that reporting may take
 CLOCKS = 1000  # steps that are timed on the GPU
-SAMPLES = 4000  # samples in the data set to examine after the run
+SAMPLES = 4000  # samples in the dataset to examine after the run
 PATIENCE = 3.0  # seconds that examining them may take
 ORDER = "_snug_order"  # attribute of an iterator: the samples that it has requested
 READABLE = 1 << 20  # most elements of a tensor whose values are read
@@ -299,7 +299,7 @@ class Shapes:
             ahead.append(self.columns(((batch,), {})))
 
     def samples(self, loader, found, order):
-        """Returns samples from the data set in batches of one, and some in batches of four, in the run's order from
+        """Returns samples from the dataset in batches of one, and some in batches of four, in the run's order from
         its first step on, if that is known."""
         data = loader.dataset
         if not hasattr(data, "__len__") or not hasattr(data, "__getitem__") or loader.collate_fn is None or isinstance(data, self.torch.utils.data.IterableDataset):
@@ -347,7 +347,7 @@ class Shapes:
 
 
 class Longest:
-    """Puts the longest samples in the data set into the run's first batch, as far as they can be found in a few
+    """Puts the longest samples in the dataset into the run's first batch, as far as they can be found in a few
     seconds. A trial that fits then fits the worst batch, not only the first ones."""
 
     def __init__(self, torch, put):
