@@ -28,8 +28,8 @@ type Card struct {
 	SMs             int     // multiprocessors, or AMD's compute units
 	Bandwidth       float64 // memory bandwidth, in bytes per second
 	Rates           Rates   // peak arithmetic rates, by type
-	Link            float64 // to another card in the same machine, in bytes per second and direction; 0 means PCIe
-	Network         float64 // between machines, in bytes per second; 0 means as fast as PCIe
+	Link            float64 // bandwidth to another card in the same machine, in bytes per second in each direction; 0 means PCIe
+	Network         float64 // bandwidth between machines, in bytes per second; 0 means as fast as PCIe
 
 	// Unnamed is set if only Total is known, Least if Total is the smallest among all cards sold with Memory, and
 	// Resized if the caller chose Total.

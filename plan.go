@@ -49,7 +49,7 @@ type Plan struct {
 	Target int `json:"-"`
 	// Room is the memory that the plan had to fit into.
 	Room Bytes `json:"-"`
-	// Notes say what to know about the recommended settings, and what the figures leave out or assume.
+	// Notes contain remarks on the recommended settings, and on what the figures omit or assume.
 	Notes []string `json:"notes,omitempty"`
 	// Least is the choice that takes least memory if nothing fits.
 	Least *Choice `json:"-"`

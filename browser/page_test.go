@@ -134,7 +134,7 @@ func differs(id, was string) step {
 func TestPlanner(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)
-	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=RTX-3060"), shows("verdict", "gpt2 fits RTX-3060"))
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=RTX-3060"), shows("verdict", "gpt2 fits on RTX-3060"))
 
 	was := text(t, ctx, "verdict")
 	do(t, ctx, "moving the slider by keyboard", chromedp.Focus(chromedp.CSS("#main-settings .row input[type=range]")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), differs("verdict", was))
@@ -156,7 +156,7 @@ func TestPlanner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("verdict", "llama fits H200"))
+	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("verdict", "llama fits on H200"))
 
 	do(t, ctx, "a mistake", chromedp.Click(chromedp.CSS("#forget")), chromedp.SetValue(chromedp.CSS("#model"), "gpt-17"), script(`document.getElementById("model").dispatchEvent(new Event("input"))`), shows("verdict", "gpt-17"))
 	for _, c := range complaints() {

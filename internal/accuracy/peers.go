@@ -6,7 +6,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Formulas that are used instead of a simulation. Each is implemented from its published form, so that it can be
+// Formulas that other tools use instead of a simulation. Each is implemented from its published form, so that it can be
 // compared with the same measurements.
 
 // peer is one formula: it returns the bytes for a setup with this many parameters, or 0 if it does not apply.

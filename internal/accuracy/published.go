@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// speedsFile holds speeds that others have published, with their sources.
+// speedsFile contains speeds that others have published, with their sources.
 const speedsFile = "published_speeds.jsonl"
 
 // publishedSpeed is a run whose speed others have published.
@@ -30,10 +30,10 @@ type publishedSpeed struct {
 		Unit  string  `json:"unit"`
 	} `json:"throughput"`
 
-	off float64 // estimate / published - 1, of the speed
+	off float64 // estimated speed / published speed - 1
 }
 
-// compareSpeeds reads the published speeds and estimates each.
+// compareSpeeds reads the published speeds and estimates each run.
 func compareSpeeds(measured fs.FS) ([]publishedSpeed, error) {
 	all, err := lines[publishedSpeed](measured, speedsFile)
 	for i := range all {
@@ -44,7 +44,7 @@ func compareSpeeds(measured fs.FS) ([]publishedSpeed, error) {
 	return all, err
 }
 
-// compare estimates the speed.
+// compare estimates the run's speed and sets its error.
 func (p *publishedSpeed) compare() error {
 	card, err := gpu.Find(p.GPU)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *publishedSpeed) compare() error {
 		return fmt.Errorf("%s: %w", p.ID, err)
 	}
 	samples := float64(s.Batch * s.Accumulation)
-	seconds := map[string]float64{ // that a step took
+	seconds := map[string]float64{ // per step
 		"tokens/s/gpu":  samples * float64(s.Seq) / p.Throughput.Value,
 		"samples/s/gpu": samples / p.Throughput.Value,
 		"s/step":        p.Throughput.Value,
@@ -72,7 +72,7 @@ func (p *publishedSpeed) compare() error {
 	return nil
 }
 
-// writeSpeeds writes how far off estimates of published speeds are, by source.
+// writeSpeeds writes the errors of the estimated speeds, by source.
 func writeSpeeds(b *strings.Builder, all []publishedSpeed) {
 	if len(all) == 0 {
 		return
@@ -83,8 +83,8 @@ func writeSpeeds(b *strings.Builder, all []publishedSpeed) {
 		cards[p.GPU] = true
 	}
 	fmt.Fprintf(b, "\nFor other cards there are only published speeds: %d runs from %d sources on %d cards (`%s`), from READMEs, documentation\n"+
-		"and benchmark tables. They describe their runs only in part; what they leave out was assumed. No constant was fitted on them, but they\n"+
-		"showed which rules were missing. The median error is %s. Positive errors are too fast.\n\n"+
+		"and benchmark tables. They describe their runs only in part; the rest was assumed. No constant was fitted to them, but they\n"+
+		"showed which rules were missing. The median error is %s. If the error is positive, the estimate is too fast.\n\n"+
 		"| source | runs | cards | median error | from | to |\n| --- | ---: | --- | ---: | ---: | ---: |\n", len(all), len(sources), len(cards), speedsFile, percent(medianOff(all)))
 	names := make([]string, 0, len(sources))
 	for name := range sources {
@@ -105,7 +105,7 @@ func writeSpeeds(b *strings.Builder, all []publishedSpeed) {
 	}
 }
 
-// medianOff returns the median of the errors' sizes.
+// medianOff returns the median absolute error.
 func medianOff(all []publishedSpeed) float64 {
 	var out []float64
 	for _, p := range all {

@@ -225,7 +225,7 @@ func (c *Case) note() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the real run skipped %d of its %d updates because scaled gradients overflowed; with that known, %s",
+	return fmt.Sprintf("the real run skipped %d of its %d updates because scaled gradients overflowed; with these skips simulated, the error is %s",
 		n, of, signed(off(c.WithSkips.PeakReserved, c.Measured.PeakReserved)))
 }
 

@@ -83,9 +83,9 @@ func (o Options) Check() error {
 	o = o.filled()
 	switch {
 	case o.LargeSegment <= MinLarge || o.LargeSegment >= absurdlyLarge:
-		return fmt.Errorf("large segments of %d bytes are not possible", o.LargeSegment)
+		return fmt.Errorf("the segment size (%d bytes) must be greater than %d and less than %d", o.LargeSegment, MinLarge, absurdlyLarge)
 	case o.MaxSplitSize < o.LargeSegment || o.MaxNonSplitRounding < o.LargeSegment:
-		return fmt.Errorf("a max_split_size of %d bytes, with %d for rounding and segments of %d, is not possible", o.MaxSplitSize, o.MaxNonSplitRounding, o.LargeSegment)
+		return fmt.Errorf("max_split_size (%d bytes) and max_non_split_rounding (%d) must be at least the segment size (%d)", o.MaxSplitSize, o.MaxNonSplitRounding, o.LargeSegment)
 	case !(o.GCThreshold >= 0 && o.GCThreshold < 1) || !(o.Fraction >= 0 && o.Fraction <= 1):
 		return fmt.Errorf("the threshold %v and the fraction %v must be between 0 and 1", o.GCThreshold, o.Fraction)
 	}

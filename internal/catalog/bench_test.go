@@ -18,7 +18,7 @@ func BenchmarkFindVariant(b *testing.B) {
 	}
 }
 
-// BenchmarkAssume measures a name that is compared with all others word by word.
+// BenchmarkAssume measures the lookup of a name that is compared with all others word by word.
 func BenchmarkAssume(b *testing.B) {
 	for b.Loop() {
 		Assume("/data/models/Llama-2-7b-hf")

@@ -149,7 +149,8 @@ func (o *applyOptions) settings(env Env) (wanted, error) {
 	return readOptimized(env.Stdin, o.rung)
 }
 
-// usualSetting returns the setting that another program's key in name=value stands for, "" for settings and other words.
+// usualSetting returns the setting that another program's key in name=value stands for; "" if there is none or the name
+// is already a setting.
 func usualSetting(text string) string {
 	name, _, _ := strings.Cut(text, "=")
 	meant := strings.TrimPrefix(othersFlags[strings.ReplaceAll(strings.TrimSpace(name), "_", "-")], "--")
@@ -166,7 +167,7 @@ func parseSet(texts []string) (wanted, error) {
 		for part := range strings.SplitSeq(text, ",") {
 			name, value, err := systems.ParseSetting(part)
 			if usual := usualSetting(part); err != nil && usual != "" {
-				return w, fmt.Errorf("--set %s: the setting is called %s here; snug finds the key of your files", part, usual)
+				return w, fmt.Errorf("--set %s: snug calls this setting %s, and finds the matching key in your files", part, usual)
 			}
 			if err != nil {
 				return w, fmt.Errorf("--set: %w", err)

@@ -26,7 +26,7 @@ func (o *diagnoseOptions) check(cmd *cobra.Command, args []string) error {
 	case o.watch && cmd.ArgsLenAtDash() != 0:
 		return dashMissing(cmd, append([]string{"--watch"}, args...))
 	case o.watch && o.last < 1:
-		return fmt.Errorf("--last %d: write at least 1", o.last)
+		return fmt.Errorf("--last is %d; it must be at least 1", o.last)
 	case !o.watch && (cmd.Flags().Changed("last") || cmd.Flags().Changed("keep")):
 		return errors.New("--last and --keep belong to --watch: snug diagnose --watch -- python train.py")
 	case !o.watch && dashed && len(args) > 0 && !isFile(args[0]):

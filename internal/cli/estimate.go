@@ -130,7 +130,7 @@ func runEstimate(ctx context.Context, env Env, o estimateOptions) error {
 func (o *estimateOptions) check() error {
 	switch {
 	case o.top < 1:
-		return fmt.Errorf("--top %d: write at least 1", o.top)
+		return fmt.Errorf("--top is %d; it must be at least 1", o.top)
 	case o.short && o.explain:
 		return errors.New("--short and --explain cannot be combined; give one of them")
 	}

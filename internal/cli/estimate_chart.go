@@ -73,7 +73,7 @@ func (r estimateReport) components(s term.Screen) string {
 	return b.String()
 }
 
-// reference says that the parameters are those of two models, if answers are compared with those of a second one.
+// reference returns the remark that the parameters include those of a reference model, or "".
 func (r estimateReport) reference() string {
 	switch {
 	case r.Setup.ComparesWith() != setup.ReferenceModel:

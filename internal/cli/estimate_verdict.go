@@ -76,7 +76,7 @@ func (r estimateReport) name() string {
 	return name
 }
 
-// sentence returns the verdict, such as fits RTX-4090: 15.32 GiB of 23.51 GiB, 8.19 GiB to spare.
+// sentence returns the verdict, such as "fits on RTX-4090: 15.32 GiB of 23.51 GiB, 8.19 GiB to spare".
 func (r estimateReport) sentence() string {
 	where, need, size := r.into()
 	if r.Fits == nil {
@@ -100,17 +100,17 @@ func (r estimateReport) sentence() string {
 	return text
 }
 
-// into returns what the run must fit into, the memory it uses of that, and its size: the limit or the card,
+// into returns where the run must fit ("on H200"), the memory it uses there, and the size: of the limit or the card,
 // whichever is tighter. A limit applies to the memory that PyTorch reserves.
 func (r estimateReport) into() (where string, need, size uint64) {
 	limit, total := r.Setup.Limit, r.card.Total
 	if limit > 0 && (total == 0 || int64(limit-r.PeakReserved) < int64(total-r.DevicePeak)) {
-		return "the limit", r.PeakReserved, limit
+		return "within the limit", r.PeakReserved, limit
 	}
 	if r.card.Unnamed && !r.card.Least && total > 0 {
-		return "the card", r.DevicePeak, total
+		return "on the card", r.DevicePeak, total
 	}
-	return called(r.card), r.DevicePeak, total
+	return "on " + called(r.card), r.DevicePeak, total
 }
 
 // searchable is the number of events up to which the largest batch of a run is also searched for. A search

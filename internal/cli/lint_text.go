@@ -43,7 +43,7 @@ func (o *lintOptions) print(env Env, findings []lint.Finding, checked, fixed int
 	return printLines(env.Stdout, lines)
 }
 
-// nothingChecked is said if there was nothing to check, which is no error: a hook may be given other files.
+// nothingChecked is the note for a call without files to check. It is not an error, because a hook may pass other files.
 const nothingChecked = "no Python file or notebook found, so nothing was checked"
 
 // lintSummary returns the last line: how many findings there are, and how many --fix can repair.

@@ -217,12 +217,15 @@ func (m edge) withLoad(card gpu.Card) (string, error) {
 	return m.text(card) + " " + load, err
 }
 
-// into describes what the runs must fit into.
+// into describes where the runs must fit, with a preposition.
 func (m edge) into(card gpu.Card) string {
 	if limit := m.tried().Setup.Limit; card.Total > 0 && (limit == 0 || limit > card.Total) {
-		return called(card)
+		if card.Unnamed && !card.Least {
+			return "in " + called(card)
+		}
+		return "on " + called(card)
 	}
-	return "the limit"
+	return "within the limit"
 }
 
 // text returns the answer in a sentence or two: the largest batch, and the largest at which the whole interval
@@ -246,7 +249,7 @@ func (m edge) text(card gpu.Card) string {
 		off = "if the run takes more than estimated."
 	}
 	if m.Fails > 0 {
-		text += fmt.Sprintf(" %s does not fit, though it needs less: the memory that is free then is in pieces.", term.Count(m.Fails))
+		text += fmt.Sprintf(" %s does not fit, although it needs less, because free memory is then fragmented.", term.Count(m.Fails))
 	}
 	switch {
 	case m.safe == nil:

@@ -35,7 +35,7 @@ func newModels(env Env) *cobra.Command {
 	return cmd
 }
 
-// modelWords returns the words of all models' names: families, sizes, kinds.
+// modelWords returns the words in all model names: families, sizes, kinds.
 func modelWords() []string {
 	var out []string
 	for _, m := range setup.KnownModels("") {

@@ -163,11 +163,11 @@ func (o *optimizeOptions) check() error {
 	case o.file != "" && (o.apply || len(o.paths) > 0 || o.flags.Changed("dir")):
 		return errors.New("--setup cannot be combined with --apply or --config-path; give one of them")
 	case o.nodes < 1:
-		return fmt.Errorf("--nodes %d: write at least 1", o.nodes)
+		return fmt.Errorf("--nodes is %d; it must be at least 1", o.nodes)
 	case o.nodes > maxNodes:
 		return fmt.Errorf("--nodes %d: write at most %d", o.nodes, maxNodes)
 	case o.flags.Changed("target-effective-batch") && o.target < 1:
-		return fmt.Errorf("--target-effective-batch %d: write at least 1", o.target)
+		return fmt.Errorf("--target-effective-batch is %d; it must be at least 1", o.target)
 	case o.target > maxEffective:
 		return fmt.Errorf("--target-effective-batch %d: that is too many samples per step", o.target)
 	}

@@ -90,13 +90,13 @@ func smallest(plans []*plan.Plan) string {
 	}
 	text := "Every card has settings that fit."
 	if least != nil {
-		text = fmt.Sprintf("No settings fit %d of %d cards: at least %v is needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
+		text = fmt.Sprintf("No settings fit on %d of the %d cards: at least %v is needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
 	}
 	if best != nil && least != nil {
-		text = fmt.Sprintf("It does not fit the other %d of %d cards.", len(plans)-fitting(plans), len(plans))
+		text = fmt.Sprintf("It does not fit on %d of the %d cards.", len(plans)-fitting(plans), len(plans))
 	}
 	if best != nil {
-		text = fmt.Sprintf("The smallest card it fits is %s, with %v. ", best.GPU, units.Bytes(best.Card.Total)) + text
+		text = fmt.Sprintf("The smallest card it fits on is %s, with %v. ", best.GPU, units.Bytes(best.Card.Total)) + text
 	}
 	return text
 }

@@ -53,13 +53,13 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	return err
 }
 
-// planJSON is a plan with all notes on it.
+// planJSON is a plan with all its notes.
 type planJSON struct {
 	*plan.Plan
 	Notes []string `json:"notes,omitempty"`
 }
 
-// asJSON returns a plan as --json prints it. Its notes are those that people read on the screen and on standard error.
+// asJSON returns a plan as --json prints it. Its notes include those on standard error.
 func (o *optimizeOptions) asJSON(p *plan.Plan) planJSON {
 	notes := slices.Clone(p.Notes)
 	for _, n := range allNotes(p.Current.Estimate.Setup, p.Card, o.warnings) {
@@ -78,7 +78,7 @@ func (o *optimizeOptions) rows(env Env) int {
 	return env.screen().Height
 }
 
-// noConfig is said if the run is the built-in example.
+// noConfig is the note that the run is the built-in example.
 const noConfig = "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup"
 
 // introduce returns sentences about what was assumed: that this is an example, or which card was found.
@@ -130,7 +130,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 		return nil, nil
 	}
 	report.flag = "--apply"
-	report.notes = slices.DeleteFunc(report.notes, func(n string) bool { return slices.Contains(o.warnings, n) }) // they are said anyway
+	report.notes = slices.DeleteFunc(report.notes, func(n string) bool { return slices.Contains(o.warnings, n) }) // they are printed separately
 	for _, v := range report.change.Values {
 		plans[0].Files = append(plans[0].Files, plan.File{Path: v.File, Key: v.Path.String(), From: v.From, To: v.To})
 	}

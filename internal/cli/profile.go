@@ -114,7 +114,7 @@ func (o *profileOptions) check(args []string) error {
 	case args[0] == "":
 		return errors.New("the training command is empty; write snug profile -- python train.py")
 	case o.steps < 1:
-		return fmt.Errorf("--steps %d: write at least 1", o.steps)
+		return fmt.Errorf("--steps is %d; it must be at least 1", o.steps)
 	case o.timeout < 0:
 		return fmt.Errorf("--timeout %v: write a time like 10m, or 0 for none", o.timeout)
 	}

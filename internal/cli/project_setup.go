@@ -68,7 +68,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	return p.describing(project, out), nil
 }
 
-// notesOf returns the notes on a project's files: which of them were chosen, and what they say that has no effect.
+// notesOf returns the notes on a project's files: which were chosen, and which settings have no effect.
 func notesOf(project *config.Project, fields map[string]any) []string {
 	found := slices.DeleteFunc(slices.Clone(project.Notes), func(n string) bool { return strings.HasSuffix(n, projects.Nonexistent) })
 	return briefly(slices.Concat(found, project.Warnings(fields)))

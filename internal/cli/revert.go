@@ -55,7 +55,7 @@ func newRevert(env Env) *cobra.Command {
 
 func runRevert(env Env, o revertOptions) error {
 	if o.steps < 1 {
-		return fmt.Errorf("--changes %d: write at least 1", o.steps)
+		return fmt.Errorf("--changes is %d; it must be at least 1", o.steps)
 	}
 	if err := env.checkFolder(o.folder); err != nil {
 		return err

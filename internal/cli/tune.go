@@ -88,7 +88,7 @@ func newTune(env Env) *cobra.Command {
 	f.IntVar(&o.trials, "trials", tune.DefaultTrials, "run at most `N` trials")
 	f.IntVar(&o.steps, "max-steps", 100, "take at most `N` steps in a trial")
 	f.Float64Var(&o.steady, "steady", 0.01, "end a trial once its speed is known to within this `share`; 0 for never")
-	f.BoolVar(&o.worstFirst, "worst-first", true, "begin each trial with the longest samples of the data set")
+	f.BoolVar(&o.worstFirst, "worst-first", true, "begin each trial with the longest samples of the dataset")
 	f.DurationVar(&o.start, "start-timeout", 10*time.Minute, "`time` limit for the first step of a trial; 0 for none")
 	f.DurationVar(&o.step, "step-timeout", 5*time.Minute, "`time` limit from one step to the next; 0 for none")
 	f.DurationVar(&o.end, "end-timeout", 20*time.Second, "`time` limit for the command to exit after its last step")
@@ -135,7 +135,7 @@ func (o *tuneOptions) check() error {
 		n    int
 	}{{"trials", o.trials}, {"max-steps", o.steps}, {"jobs", o.jobs}} {
 		if n.n < 1 {
-			return fmt.Errorf("--%s %d: write at least 1", n.flag, n.n)
+			return fmt.Errorf("--%s is %d; it must be at least 1", n.flag, n.n)
 		}
 	}
 	for _, d := range []struct {

@@ -322,9 +322,9 @@ func (t *tuner) candidate(c plan.Candidate, variant setup.Values) tune.Candidate
 
 // nothingFits returns the answer for a run that does not fit with any settings.
 func (t *tuner) nothingFits() error {
-	text := fmt.Sprintf("nothing fits %s", t.card.Name)
+	text := fmt.Sprintf("nothing fits on %s", t.card.Name)
 	if t.base != nil && t.base.Limit > 0 {
-		text = "nothing fits the limit"
+		text = "nothing fits within the limit"
 	}
 	return found{text + ": no setting that may change makes the run small enough; snug optimize shows what it needs; --allow and --target-effective-batch permit more changes"}
 }

@@ -33,7 +33,7 @@ type watchOptions struct {
 	on         []string
 	notify     bool
 	wandb      bool
-	run        optimizeOptions // what describes the run
+	run        optimizeOptions // the flags that describe the run
 
 	paced   bool          // --speed was given
 	command []string      // after --
@@ -55,8 +55,8 @@ keeps flushing its cache), starved (the GPU waits for data), other-process,
 out-of-memory and ended.
 
 If the run is known, from flags, from --setup, from a profile (--model
-memory.snug) or, if snug starts it, from the config files of the folder, snug
-predicts what its steps take and names the first one that takes something else.
+memory.snug) or, if snug starts it, from the folder's config files, snug
+predicts the memory of its steps and names the first one that differs.
 The advice then comes from snug optimize, and a run that snug started is saved
 in snug history with its prediction.`
 
@@ -69,7 +69,8 @@ const watchExample = `  snug watch
   snug watch --plain --prometheus :9835`
 
 const watchExits = `With a command, snug exits with the command's exit code. Otherwise it exits with
-1 if the run leaked, even if it then finished normally, or ran out of memory.`
+1 if the run ran out of memory, or if it leaked, even if it then finished
+normally.`
 
 func newWatch(env Env) *cobra.Command {
 	var o watchOptions
@@ -179,7 +180,7 @@ func (o *watchOptions) check() error {
 	case len(o.pids) > 0 && len(o.command) > 0:
 		return errors.New("--pid is for runs that snug did not start; give --pid or a command, not both")
 	case o.every < 0:
-		return fmt.Errorf("--every %d: write at least 1", o.every)
+		return fmt.Errorf("--every is %d; it must be at least 1", o.every)
 	case o.every > 0 && o.once:
 		return errors.New("--every and --once cannot be combined; give one of them")
 	case o.plain && o.json:

@@ -22,20 +22,20 @@ import (
 	"snug/internal/watch"
 )
 
-// expecting is a run that is watched and whose memory can be predicted. It is the only place where package watch
-// meets estimates and plans.
+// expecting is a watched run whose memory can be predicted. Only this type connects package watch with estimates and
+// plans.
 type expecting struct {
 	env   Env
 	o     *optimizeOptions
 	today *today
 	setup *setup.Setup
-	asked bool // flags describe the run: if it cannot be predicted, the user should know
+	asked bool // flags describe the run, so the user is told if it cannot be predicted
 	quiet bool // the view fills the screen, and nothing else may be printed
 
 	card   gpu.Card
-	answer *estimate.Answer // nil: not yet predicted, or it failed
+	answer *estimate.Answer // nil if not predicted yet, or if that failed
 	tried  bool
-	plans  map[uint64]string // advice, by the cap of the run
+	plans  map[uint64]string // advice, by the run's cap
 }
 
 // expecting returns the run that flags describe or, if snug starts it, the one that the folder's files describe; nil
@@ -61,7 +61,7 @@ func (o *watchOptions) expecting(env Env) (*expecting, error) {
 	case errors.Is(err, errNoRun):
 		return nil, nil
 	case err != nil:
-		env.note("there is no prediction: " + oneLine(err.Error()))
+		env.note("the run cannot be predicted: " + oneLine(err.Error()))
 		return nil, nil
 	}
 	return x, nil
@@ -70,7 +70,7 @@ func (o *watchOptions) expecting(env Env) (*expecting, error) {
 // errNoRun means that neither flags nor files describe a run.
 var errNoRun = errors.New("nothing describes the run: give --setup FILE, or --model with --batch and --seq")
 
-// only returns the run, of which there has to be one.
+// only returns the run; there must be exactly one.
 func (t *today) only() (*setup.Setup, error) {
 	if t.example {
 		return nil, errNoRun
@@ -114,7 +114,7 @@ func (x *expecting) working(what string) (done func()) {
 	return x.env.working(what)
 }
 
-// watchedCard returns the first card that is watched, as the catalogue has it or else by its size.
+// watchedCard returns the first watched card: from the catalog if it is known there, otherwise by its size.
 func watchedCard(w *watch.Watcher) gpu.Card {
 	for _, c := range w.View().Cards {
 		if card, err := gpu.Find(c.Name); c.Name != "" && err == nil {
@@ -132,7 +132,7 @@ func watchedCard(w *watch.Watcher) gpu.Card {
 	return card
 }
 
-// expected simulates the run and returns what each part of it takes.
+// expected simulates the run and returns the memory of each part.
 func (x *expecting) expected(ctx context.Context) (*watch.Expected, error) {
 	a, err := estimate.EstimateContext(ctx, x.setup, x.card)
 	if err != nil {
@@ -166,7 +166,7 @@ func peak(p estimate.Peaks) watch.Peak {
 
 func share(n, of uint64) float64 { return float64(n) / float64(max(of, 1)) }
 
-// at predicts a step with another batch.
+// at predicts a step with a different batch.
 func (x *expecting) at(shape []int) (watch.Peak, bool) {
 	s := *x.setup
 	if len(shape) == 0 || shape[0]%s.Rows() != 0 {
@@ -183,10 +183,10 @@ func (x *expecting) at(shape []int) (watch.Peak, bool) {
 	return watch.Peak{Allocated: float64(a.PeakAllocated), Reserved: float64(a.PeakReserved)}, true
 }
 
-// simulatedStates are those about which optimize has something to say.
+// simulatedStates are the states for which optimize gives advice.
 var simulatedStates = []watch.State{watch.Underused, watch.NearLimit, watch.Thrashing, watch.OutOfMemory}
 
-// advise replaces the general advice for a state by what optimize would do about it.
+// advise replaces the general advice for a state with optimize's.
 func (x *expecting) advise(ctx context.Context, w *watch.Watcher) {
 	r := w.Now()
 	if x == nil || x.answer == nil || !slices.Contains(simulatedStates, r.State) {
@@ -203,7 +203,7 @@ func (x *expecting) advise(ctx context.Context, w *watch.Watcher) {
 	}
 }
 
-// limit returns the cap of the process that a reading is about, or of the only one.
+// limit returns the cap of the process that a reading describes, or of the only process; 0 if it has none.
 func (x *expecting) limit(w *watch.Watcher, r watch.Reading) uint64 {
 	for _, p := range w.View().Processes {
 		if p.Watched && (r.PID == 0 || p.PID == r.PID) && p.Limit > 0 {
@@ -213,7 +213,7 @@ func (x *expecting) limit(w *watch.Watcher, r watch.Reading) uint64 {
 	return 0
 }
 
-// plan returns what optimize would do about the run, in one sentence with the command; "" if it cannot tell.
+// plan returns optimize's advice for the run, in one sentence with the command; "" if there is none.
 func (x *expecting) plan(ctx context.Context, limit uint64) string {
 	s := *x.setup
 	if limit > 0 && (s.Limit == 0 || limit < s.Limit) {
@@ -232,12 +232,12 @@ func (x *expecting) plan(ctx context.Context, limit uint64) string {
 	p := found[0]
 	command := x.command(s.Limit)
 	if p.Recommended == nil {
-		return "no settings that may change make the run fit; see " + command
+		return "no permitted change of settings makes the run fit; see " + command
 	}
 	best := p.Recommended
 	changes := best.Settings.Changed(p.Current.Settings)
 	if len(changes) == 0 {
-		return fmt.Sprintf("no settings are faster with %s; more samples fill the card, but need another learning rate (%s --target-effective-batch N)", samplesText(p.Target), command)
+		return fmt.Sprintf("no settings are faster with %s; more samples fill the card, but require a different learning rate (%s --target-effective-batch N)", samplesText(p.Target), command)
 	}
 	report := planReport{Plan: p, s: x.env.screen()}
 	size, part := report.takes(best)
@@ -251,7 +251,7 @@ func (x *expecting) plan(ctx context.Context, limit uint64) string {
 	return text
 }
 
-// littleUsed is the share of the memory below which a plan leaves most of it idle.
+// littleUsed is the fraction of the memory below which a plan is said to leave most of it unused.
 const littleUsed = 0.5
 
 // command returns the command that shows the whole plan: optimize with the flags that describe the run.
@@ -275,7 +275,7 @@ func (x *expecting) command(limit uint64) string {
 	return commandLine(words)
 }
 
-// commandLine returns words as a shell reads them.
+// commandLine quotes words for a shell.
 func commandLine(words []string) string {
 	var out []string
 	for _, w := range words {
@@ -300,15 +300,15 @@ func (o *optimizeOptions) describesRun(name string) bool {
 	return false
 }
 
-// leastMeasured is how many steps a run needs to count as measured: memory has settled by then.
+// leastMeasured is the number of steps a run needs to count as measured; memory has settled by then.
 const leastMeasured = 5
 
-// anotherRun is the relative error from which a prediction is probably of another run: the worst error of real runs was a
-// quarter.
+// anotherRun is the relative error above which a prediction is probably for a different run. The worst error of real runs
+// was a quarter.
 const anotherRun = 0.3
 
-// keep puts what was measured beside what was predicted into the store, as snug profile does: snug history shows it, and
-// later estimates take their interval from it. It returns what the user should know; "" for nothing.
+// keep saves the measurement and the prediction in the store, as snug profile does: snug history shows them, and later
+// estimates take their interval from them. It returns a message for the user, or "".
 func (x *expecting) keep(w *watch.Watcher, torch string, words []string) string {
 	if x == nil || x.answer == nil {
 		return ""
@@ -316,7 +316,7 @@ func (x *expecting) keep(w *watch.Watcher, torch string, words []string) string 
 	most, steps, seconds, why := w.Measured()
 	predicted := x.answer.Setup.Simulated().Torch
 	if off := most.Reserved/float64(max(x.answer.PeakReserved, 1)) - 1; why == "" && max(off, -off) > anotherRun {
-		why = fmt.Sprintf("%v were reserved instead of %v", units.Bytes(most.Reserved), units.Bytes(x.answer.PeakReserved))
+		why = fmt.Sprintf("%v was reserved instead of %v", units.Bytes(most.Reserved), units.Bytes(x.answer.PeakReserved))
 	}
 	switch {
 	case steps < leastMeasured:
@@ -330,7 +330,7 @@ func (x *expecting) keep(w *watch.Watcher, torch string, words []string) string 
 		Card: x.card.Name, Torch: torch, Model: x.setup.Model.Title(), Size: sizeText(x.setup), Predicted: x.answer.PeakReserved,
 		Allocated: uint64(most.Allocated), Reserved: uint64(most.Reserved), StepSeconds: seconds,
 	}
-	if x.setup.Dist == nil { // the error of a rank says nothing about a run on one GPU
+	if x.setup.Dist == nil { // a rank's error does not apply to a run on one GPU
 		row.Family = x.setup.Model.Family()
 	}
 	if row.Model == "" {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// reportSteps is a program for scripts that stands in for a training with the probe: it reports the steps that a file
-// describes. A line of the file is an object with the fields of a step, and further ones: "until" repeats it up to that
-// step, "grows" adds bytes to each of its sizes in each step. "torch" is the version that the process uses.
+// reportSteps is a program for test scripts that stands in for a training run with the probe: it reports the steps that a
+// file describes. Each line of the file is an object with the fields of a step. In addition, "until" repeats it up to
+// that step, "grows" adds bytes to its sizes in each step, and "torch" is the version that the process uses.
 func reportSteps(path string) error {
 	home, _, _ := strings.Cut(os.Getenv("PYTHONPATH"), string(os.PathListSeparator))
 	socket, err := net.Dial("unixgram", filepath.Join(home, "watch.sock"))
@@ -30,7 +30,7 @@ func reportSteps(path string) error {
 		fields["pid"] = os.Getpid()
 		line, _ := json.Marshal(fields)
 		_, err := socket.Write(line)
-		time.Sleep(2 * time.Millisecond) // the time of a step
+		time.Sleep(2 * time.Millisecond) // the duration of a step
 		return err
 	}
 	if err := send(map[string]any{"kind": "start", "total": 150109880320}); err != nil {
@@ -55,7 +55,7 @@ func reportSteps(path string) error {
 	return nil
 }
 
-// reportStretch reports the steps of one line.
+// reportStretch reports the steps that one line describes.
 func reportStretch(s map[string]any, send func(map[string]any) error) error {
 	first, _ := s["step"].(float64)
 	last, grows := first, 0.0

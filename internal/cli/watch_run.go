@@ -34,8 +34,8 @@ type watching struct {
 	speed   func() float64 // of a replay
 	failed  error          // of a sink
 	seen    map[watch.State]bool
-	expects *expecting     // nil: nothing is predicted
-	parted  *watch.Parting // the first step that took something else, once it was reported
+	expects *expecting     // nil if nothing is predicted
+	parted  *watch.Parting // the first step that differed, once reported
 }
 
 // newWatching opens the sources and sinks that the flags name.
@@ -206,7 +206,7 @@ func (s *watching) feed(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	emit := func(e watch.Event) {
-		if e.Kind == watch.KindStep { // the prediction has to be there before the first step
+		if e.Kind == watch.KindStep { // the prediction must be ready before the first step
 			s.predict(ctx, e, cancel)
 		}
 		r, changed := s.watcher.Add(e)
@@ -235,8 +235,8 @@ func (s *watching) feed(ctx context.Context) error {
 	return firstOf(err, s.failed)
 }
 
-// predict predicts the run once its card is known. A recording whose run cannot be predicted is a mistake in the flags; a
-// run that goes on is not stopped for it.
+// predict predicts the run once its card is known. If that fails for a recording, the flags are wrong and it returns
+// an error; a live run is not stopped.
 func (s *watching) predict(ctx context.Context, e watch.Event, stop func()) {
 	err := s.expects.predict(ctx, s.watcher, e)
 	switch {
@@ -248,16 +248,16 @@ func (s *watching) predict(ctx context.Context, e watch.Event, stop func()) {
 	}
 }
 
-// compare reports the first step that takes something else than was predicted.
+// compare reports the first step that differs from the prediction.
 func (s *watching) compare(e watch.Event) {
 	if s.parted == nil && e.Kind == watch.KindStep {
 		if s.parted = s.watcher.Parted(); s.parted != nil {
-			s.noteEvent("the run parts from its prediction: " + s.parted.Why)
+			s.noteEvent("the run differs from its prediction: " + s.parted.Why)
 		}
 	}
 }
 
-// remember saves what a run that snug started took, beside its prediction.
+// remember saves the measurement of a run that snug started, with its prediction.
 func (s *watching) remember() {
 	if s.command == nil || s.command.Outcome == nil {
 		return

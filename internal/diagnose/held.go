@@ -30,7 +30,7 @@ const leastVisits = 4
 // Recorded is what a snapshot shows about the memory at the failed request or, if none failed, at the peak.
 type Recorded struct {
 	Held      []Held // largest first
-	AtPeak    bool   // whether Held is from the peak, before the end
+	AtPeak    bool   // whether Held is from the peak, not from the end
 	Frames    []Frame
 	OOM       *snapshot.OOM // the last failed request, or nil
 	Allocated uint64        // bytes in tensors at the end

@@ -19,7 +19,7 @@ const (
 
 func size2(v float64, unit float64) uint64 { return uint64(v * unit) }
 
-// TestMessages reads every text that PyTorch and related programs have printed, in its usual surroundings.
+// TestMessages checks every known form of the message, with the text that usually surrounds it.
 func TestMessages(t *testing.T) {
 	hint := " If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF"
 	for _, c := range []struct {

@@ -8,18 +8,18 @@ import (
 	"snug/internal/stream"
 )
 
-// Course is what a run takes one part after the other, as a monitor beside the real run would see it.
+// Course contains the peaks of a run's parts in order, as a monitor of the real run would see them.
 type Course struct {
 	Load       Peaks   // while the model is loaded; zero for a recording, which begins after that
-	Steps      []Peaks // of each simulated optimizer step; the run goes on like the last one
+	Steps      []Peaks // of each simulated optimizer step; later steps are like the last one
 	Held       uint64  // bytes in tensors after the last optimizer step
 	Evaluation Peaks   // of forward passes without gradients; zero if the run has none
 	AfterEval  Peaks   // of steps after an evaluation; zero if the run has none
-	Even       bool    // all steps have batches of one size
+	Even       bool    // all batches have the same size
 }
 
-// Course plays the run once more and returns the peaks of its parts. A recording does not show where steps begin, and
-// a run with very long loops is not played again: both have one step, with the peaks of the whole run.
+// Course plays the run again and returns the peaks of its parts. Recordings, which do not show where steps begin, and runs
+// with very long loops get one step, with the peaks of the whole run.
 func (a *Answer) Course() (Course, error) {
 	c := Course{Even: a.Setup.Lengths == nil}
 	if a.Run == nil || a.hasLoops() && a.run.loops.Len() > fewUnfolded {
@@ -48,7 +48,7 @@ func (a *Answer) Course() (Course, error) {
 	return watch.Course, nil
 }
 
-// course is a Course that is being noted.
+// course is a Course that is being recorded.
 type course struct {
 	Course
 	events    []stream.Event
@@ -57,7 +57,7 @@ type course struct {
 	evaluated bool
 }
 
-// note takes the memory after an event. A step ends where the next phase after the optimizer's begins.
+// note records the memory after an event. A step ends where the phase after the optimizer begins.
 func (c *course) note(i int, al *allocator.Allocator) {
 	if e := &c.events[i]; e.Kind == stream.Mark && e.ID != c.phase {
 		if c.phase == simulate.Load || c.phase == simulate.Optimizer || c.phase == simulate.Evaluation || e.ID == simulate.Evaluation {

@@ -31,7 +31,7 @@ func courseOf(t *testing.T, text string) (*Answer, Course) {
 	return a, c
 }
 
-// TestCourse checks that the parts of a run have the peaks of the whole, each in its place.
+// TestCourse checks that the peaks of a run's parts match those of the whole run.
 func TestCourse(t *testing.T) {
 	a, c := courseOf(t, `{"model": {"name": "gpt2"}, "batch": 8, "seq": 512}`)
 	if len(c.Steps) != 3 || !c.Even {
@@ -49,7 +49,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// TestCourseEvaluates has an evaluation that takes more than the steps: steps before and after it differ.
+// TestCourseEvaluates checks a run whose evaluation takes more than its steps: steps before and after it differ.
 func TestCourseEvaluates(t *testing.T) {
 	a, c := courseOf(t, `{"model": {"name": "gpt2"}, "batch": 2, "seq": 64, "evaluation": {"batch": 64}}`)
 	if c.Evaluation.Allocated != a.Phases.Evaluation || c.Evaluation.Reserved != a.PeakReserved {
@@ -61,7 +61,7 @@ func TestCourseEvaluates(t *testing.T) {
 	}
 }
 
-// TestCourseOfLoops plays a model that runs token by token: its loops are written out first.
+// TestCourseOfLoops checks a model that runs token by token: its loops are unfolded first.
 func TestCourseOfLoops(t *testing.T) {
 	a, c := courseOf(t, `{"model": {"name": "mamba-130m"}, "batch": 1, "seq": 64}`)
 	if last := c.Steps[len(c.Steps)-1]; len(c.Steps) != 3 || last.Allocated != a.PeakAllocated || last.Reserved != a.PeakReserved {

@@ -155,8 +155,8 @@ func TestMaxBatchIsTheLast(t *testing.T) {
 	}
 }
 
-// TestMaxBatchAboveAGap checks a run whose evaluation decides: a batch of 1 fails because free memory is in pieces, and 2
-// to 6 fit. The search said that not even 1 fits, of a run that does.
+// TestMaxBatchAboveAGap checks a run whose peak is in its evaluation: a batch of 1 fails because free memory is
+// fragmented, but 2 to 6 fit. The search used to stop at 1.
 func TestMaxBatchAboveAGap(t *testing.T) {
 	card, err := gpu.Find("RTX-4090")
 	if err != nil {

@@ -20,7 +20,7 @@ type MaxAnswer struct {
 	Best *Answer `json:"-"` // the run at MaxBatch; nil if MaxBatch is 0
 	Next *Answer `json:"-"` // the run with one more sample; nil if the search ended before it
 
-	Fails int `json:"-"` // a smaller batch that does not fit, because free memory is split; 0 if none was found
+	Fails int `json:"-"` // a smaller batch that fails because free memory is fragmented; 0 if none was found
 
 	card  gpu.Card // the card of the search
 	cores Cores
@@ -72,10 +72,10 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 	return m, m.finish()
 }
 
-// largestFirst is the largest batch that is tried because smaller ones failed with enough memory free.
+// largestFirst is the largest batch to try if smaller ones failed although enough memory was free.
 const largestFirst = 16
 
-// climb searches upward from a state. If nothing fits, the answer stays as it was.
+// climb searches upward from a state. If nothing fits, it leaves the answer unchanged.
 func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
 	var best, next *Answer
 	for at.next() > 0 {
@@ -90,7 +90,7 @@ func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
 			m.trend.add(a)
 		}
 		if at = at.after(a.OOM == nil); best == nil && next != nil {
-			break // a gap between it and smaller ones is not searched
+			break // smaller batches are not tried again
 		}
 	}
 	if best == nil && m.Next != nil {
@@ -105,8 +105,8 @@ func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
 	return nil
 }
 
-// split reports whether a run failed although enough memory was free, because it was not in one piece. Then a larger
-// batch may fit, if another part of the run decides, such as its evaluation: it leaves larger blocks behind.
+// split reports whether a run failed although enough memory was free, because it was fragmented. If the peak is in another
+// part of the run, such as its evaluation, a larger batch may fit, because it leaves larger blocks behind.
 func split(a *Answer) bool {
 	return a != nil && a.OOM != nil && a.OOM.Requested <= a.OOM.Free+a.OOM.Unallocated()
 }

@@ -58,7 +58,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	out = append(out, weightless(s)...)
 	if Profile(s) == nil {
 		for _, t := range simulate.UnknownTargets(s) {
-			out = append(out, fmt.Sprintf("%s %s: this model has no linear layer of that name, so it gets no adapter", name("lora-targets"), t))
+			out = append(out, fmt.Sprintf("%s %s: this model has no linear layer of that name, so no adapter is added", name("lora-targets"), t))
 		}
 	}
 	if text := loadedNote(s, name); text != "" {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPublished compares peaks of allocated memory that others have published, on cards and with versions that we
-// never measured. llama-recipes wraps its blocks with NO_REENTRANT; fms-acceleration's benchmarks use the Trainer of
+// TestPublished compares estimates with peaks of allocated memory that others have published, for cards and versions that
+// we never measured. llama-recipes wraps its blocks with NO_REENTRANT; fms-acceleration's benchmarks use the Trainer of
 // transformers 4.48, whose checkpointing is reentrant, and pack samples to 4,096 tokens. The experts of a real
 // Mixtral do not get equal numbers of tokens, and the fused LoRA layers of QLoRA runs with Unsloth's kernels are counted as
 // PEFT's. Mistral in transformers 4.45 with Unsloth's kernels is 1.4 % too low, for a reason that is not known.

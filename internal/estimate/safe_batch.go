@@ -2,7 +2,7 @@
 
 package estimate
 
-// SafeBatch returns the run at the largest batch that fits with its whole interval; nil if not even batch 1 does. It
+// SafeBatch returns the run at the largest batch whose whole interval fits, or nil if not even batch 1 does. It
 // searches downwards from the largest batch that fits. If like was calibrated with runs measured on this machine, its
 // interval is used.
 func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {

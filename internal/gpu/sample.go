@@ -13,7 +13,7 @@ import (
 type Sample struct {
 	Maker       Maker     // manufacturer
 	Index       int       // as the maker's own tool counts
-	Slice       *int      // the number of a MIG instance within the GPU; nil: it is the whole GPU
+	Slice       *int      // the number of a MIG instance within the GPU; nil for the whole GPU
 	UUID        string    // the GPU's unique name
 	Name        string    // as the driver prints it
 	Total       uint64    // bytes, including the driver's share
@@ -28,7 +28,7 @@ type Sample struct {
 	Err         error     // set if this GPU does not respond, for example because it fell off the bus
 }
 
-// Label returns what a person calls the device.
+// Label returns the name of the device for people.
 func (s Sample) Label() string {
 	if s.Slice == nil {
 		return fmt.Sprintf("GPU %d", s.Index)
@@ -79,7 +79,7 @@ func (s repeatedSampler) Sample(ctx context.Context) ([]Sample, error) {
 			})
 		}
 		if len(d.Slices) > 0 {
-			continue // processes run on the slices alone
+			continue // processes run only on slices
 		}
 		out = append(out, Sample{
 			Maker: d.Maker, Index: d.Index, UUID: d.UUID, Name: d.Name,
@@ -89,7 +89,7 @@ func (s repeatedSampler) Sample(ctx context.Context) ([]Sample, error) {
 	return out, nil
 }
 
-// SliceName returns the name of a MIG instance: the GPU's, and the instance's profile.
+// SliceName returns the name of a MIG instance: the GPU's name and the instance's profile.
 func SliceName(device, profile string) string { return strings.TrimSpace(device + " MIG " + profile) }
 
 func (repeatedSampler) Close() {}

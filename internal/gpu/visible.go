@@ -29,7 +29,7 @@ func (m *Machine) Limit(lookup func(string) (string, bool)) {
 		}
 	}
 	if order, _ := lookup(cudaOrder); order != "PCI_BUS_ID" && m.differ(NVIDIA) {
-		m.Notes = append(m.Notes, "CUDA numbers different cards fastest first; export CUDA_DEVICE_ORDER=PCI_BUS_ID to number them as here")
+		m.Notes = append(m.Notes, "if cards differ, CUDA numbers the fastest first; export CUDA_DEVICE_ORDER=PCI_BUS_ID to number them as here")
 	}
 }
 

@@ -16,7 +16,7 @@ type recording struct {
 	broken  bool // it cannot become a shortcut
 	first   int  // first copy
 	left    int  // number of iterations still to come
-	bridges bool // it ends where a shortcut starts
+	bridges bool // it ends early if it reaches a state where a shortcut starts
 
 	segs  []int32 // segments by role
 	picks []pick

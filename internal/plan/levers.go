@@ -107,15 +107,15 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, price)}, nil
 }
 
-// emptiesNote explains savings that exceed the difference between the figures of two runs: at the limit of a card,
-// PyTorch empties its cache, and a run takes less than it would with more memory. Savings leave the limit out.
+// emptiesNote explains savings that exceed the difference between two runs' figures: close to the limit, PyTorch empties
+// its cache, and a run takes less than it would with more memory. Savings are computed without the limit.
 func (s *search) emptiesNote(p *Plan) (string, error) {
 	today, err := s.measured(s.today)
 	now := p.Current.Estimate
 	if err != nil || len(p.Levers) == 0 || !runs(now) || today.reserved <= now.PeakReserved {
 		return "", err
 	}
-	return fmt.Sprintf("Today's run fits because PyTorch empties its cache; with more memory it would reserve %v, not %v. What the levers save is counted from the larger figure.",
+	return fmt.Sprintf("Today's run fits because PyTorch empties its cache; with more memory it would reserve %v, not %v. Savings of levers are relative to the larger figure.",
 		units.Bytes(today.reserved), units.Bytes(now.PeakReserved)), nil
 }
 

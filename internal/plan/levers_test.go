@@ -224,7 +224,7 @@ func TestPullable(t *testing.T) {
 	}
 }
 
-// TestLeversOfARunThatEmptiesItsCache checks that a plan says what its levers are compared with, if today's run fits only
+// TestLeversOfARunThatEmptiesItsCache checks that a plan says what savings are relative to if today's run fits only
 // because PyTorch empties its cache: the table shows less than the run would take with more memory.
 func TestLeversOfARunThatEmptiesItsCache(t *testing.T) {
 	s := run(t, map[string]any{

@@ -16,7 +16,7 @@ type notes struct {
 	Batches []noted `json:"batches"`
 	Loader  struct {
 		Sampler string `json:"sampler"` // the class that chooses the samples of a batch
-		Samples int64  `json:"samples"` // the number of samples in the data set
+		Samples int64  `json:"samples"` // the number of samples in the dataset
 	} `json:"loader"`
 	Ahead struct {
 		Samples []inputs `json:"samples"` // batches of one sample

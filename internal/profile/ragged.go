@@ -86,7 +86,7 @@ func (p *Program) DescribeSteps() string {
 	}
 	d := &p.ragged.data
 	from := map[string]string{
-		FromSamples: fmt.Sprintf("%d samples of the data set", len(d.Units)),
+		FromSamples: fmt.Sprintf("%d samples of the dataset", len(d.Units)),
 		FromBatches: fmt.Sprintf("%d batches of the data loader", len(d.Units)),
 		FromSteps:   "only the recorded steps: record more (--steps) for a better answer",
 	}[d.Source]

@@ -30,7 +30,7 @@ const (
 	total   = "sum"
 )
 
-// The sources: individual samples of the data set, batches that the loader would have returned next, and the recorded
+// The sources: individual samples of the dataset, batches that the loader would have returned next, and the recorded
 // steps themselves.
 const (
 	FromSamples = "samples"
@@ -60,7 +60,7 @@ func (r *raggedFitter) data() data {
 	return d
 }
 
-// fromSamples fills d with samples of the data set, and reports whether the loader provided every quantity.
+// fromSamples fills d with samples of the dataset, and reports whether the loader provided every quantity.
 func (r *raggedFitter) fromSamples(d *data) bool {
 	var units []unit
 	for _, n := range r.notes {

@@ -122,7 +122,7 @@ func (t *Trial) speed(r *tune.Result, samples, gpus int) {
 func longestText(x *run.Longest) string {
 	switch {
 	case x.Looked == 0:
-		return "the data set cannot be indexed, so the longest batch was not tried first"
+		return "the dataset cannot be indexed, so the longest batch was not tried first"
 	case x.Alike:
 		return fmt.Sprintf("%d of %d samples were checked; all have the same length", x.Looked, x.Samples)
 	}

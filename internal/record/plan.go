@@ -54,7 +54,7 @@ type Plan struct {
 // as without snug.
 type Measure struct {
 	Steady     float64 // a run ends early once its step time is known to within this fraction
-	WorstFirst bool    // the first batch contains the longest samples in the data set
+	WorstFirst bool    // the first batch contains the longest samples in the dataset
 
 	StartTimeout time.Duration // until the first step; 0: none
 	StepTimeout  time.Duration // from one step to the next; 0: none

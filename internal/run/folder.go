@@ -32,7 +32,7 @@ type Settings struct {
 	Measure    bool    `json:"measure"`     // times and peaks only: nothing is recorded, so steps are as fast as without snug
 	Limit      uint64  `json:"limit"`       // most bytes that PyTorch may reserve on a GPU; 0: no limit
 	Steady     float64 `json:"steady"`      // end early once the step time is known to within this fraction; 0: never
-	WorstFirst bool    `json:"worst_first"` // the first batch contains the longest samples in the data set
+	WorstFirst bool    `json:"worst_first"` // the first batch contains the longest samples in the dataset
 }
 
 // Live are the probe's settings for reporting each step over the socket in the run's folder.

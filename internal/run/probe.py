@@ -35,7 +35,7 @@ NODE = os.environ["SLURM_NODEID"] + "-" if os.environ.get("SLURM_JOB_NUM_NODES",
 ALWAYS = 4     # steps that are reported at once and in full, whatever that costs
 SHARE = 0.001  # share of the time since then that reporting may take
 CLOCKS = 1000  # steps that are timed on the GPU
-SAMPLES = 4000  # samples in the data set to examine after the run
+SAMPLES = 4000  # samples in the dataset to examine after the run
 PATIENCE = 3.0  # seconds that examining them may take
 ORDER = "_snug_order"  # attribute of an iterator: the samples that it has requested
 READABLE = 1 << 20  # most elements of a tensor whose values are read
@@ -300,7 +300,7 @@ class Shapes:
             ahead.append(self.columns(((batch,), {})))
 
     def samples(self, loader, found, order):
-        """Returns samples from the data set in batches of one, and some in batches of four, in the run's order from
+        """Returns samples from the dataset in batches of one, and some in batches of four, in the run's order from
         its first step on, if that is known."""
         data = loader.dataset
         if not hasattr(data, "__len__") or not hasattr(data, "__getitem__") or loader.collate_fn is None or isinstance(data, self.torch.utils.data.IterableDataset):
@@ -348,7 +348,7 @@ class Shapes:
 
 
 class Longest:
-    """Puts the longest samples in the data set into the run's first batch, as far as they can be found in a few
+    """Puts the longest samples in the dataset into the run's first batch, as far as they can be found in a few
     seconds. A trial that fits then fits the worst batch, not only the first ones."""
 
     def __init__(self, torch, put):
@@ -970,7 +970,7 @@ class Live:
             self.send("limit", limit=int(share * total))
 
     def rank(self):
-        """Returns the number of this process in a run on several GPUs, as PyTorch or else the launcher counts."""
+        """Returns this process's rank in a run on several GPUs, from PyTorch or else from the launcher."""
         dist = self.torch.distributed
         if dist.is_available() and dist.is_initialized():
             rank, world = dist.get_rank(), dist.get_world_size()
@@ -1144,7 +1144,7 @@ class Live:
 
     def log(self, phase, fields, now):
         """Adds the numbers to the next line that the program itself logs to Weights & Biases, once a second. Peaks are the
-        highest since the last such line; those of an evaluation have names of their own."""
+        highest since the last such line; peaks of evaluations have separate names."""
         prefix = "" if phase == "train" else "evaluation_"
         for name in ("peak_allocated", "peak_reserved"):
             self.highest[prefix + name] = max(self.highest.get(prefix + name, 0), fields[name])

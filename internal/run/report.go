@@ -72,10 +72,10 @@ type Step struct {
 	Retries       int     `json:"retries"`        // times the cache was flushed to make room
 }
 
-// Longest says whether the run began with the longest samples in its data set.
+// Longest says whether the run began with the longest samples in its dataset.
 type Longest struct {
-	Looked  int     `json:"looked"`  // samples examined; 0 if the data set cannot be indexed
-	Samples int     `json:"samples"` // of the data set
+	Looked  int     `json:"looked"`  // samples examined; 0 if the dataset cannot be indexed
+	Samples int     `json:"samples"` // of the dataset
 	Alike   bool    `json:"alike"`   // all of them have the same length
 	Shapes  [][]int `json:"shapes"`  // of the batch's tensors
 }

@@ -21,7 +21,7 @@ func gradOf(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	if len(roots) > 1 {
-		in.note("torch.autograd.grad is followed only for its first output; the run needs more memory")
+		in.note("torch.autograd.grad is followed only for its first output; the run needs more memory than shown")
 	}
 	twice, _ := a.or(4, "create_graph", false).(bool)
 	keeps, given := a.or(3, "retain_graph", nil).(bool)

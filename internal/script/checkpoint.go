@@ -31,7 +31,7 @@ func checkpointed(in *interpreter, a arguments) value {
 		}
 	}
 	if c, ok := a.get(-1, "context_fn"); ok && c != nil {
-		in.note("a checkpoint's context_fn is not followed; the run needs more memory if it keeps activations")
+		in.note("a checkpoint's context_fn is not followed; the run needs more memory than shown if it keeps activations")
 	}
 	if older, ok := a.or(-1, "use_reentrant", true).(bool); older || !ok {
 		return in.checkpointOlder(fn, call)
@@ -90,7 +90,7 @@ func (in *interpreter) checkpointOlder(fn value, call arguments) value {
 			return t
 		}
 		plain = v
-		in.note("a reentrant checkpoint of a function that returns more than one tensor is not followed; the run needs less memory")
+		in.note("a reentrant checkpoint of a function that returns more than one tensor is not followed; the run needs less memory than shown")
 		return nil
 	})
 	if out == nil {

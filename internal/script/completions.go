@@ -93,7 +93,7 @@ func generates(in *interpreter, a arguments) value {
 	g := &generation{in: in, n: n, ids: ids.Hold(), mask: mask.Hold()}
 	g.forward(g.ids, 0)
 	if len(g.cache) == 0 {
-		in.note("the cache of this generation is not followed; the run needs more memory")
+		in.note("the key-value cache of this generate call is not counted; the run needs more memory than shown")
 	}
 	most := in.decodes()
 	stride, left := 1, count

@@ -127,7 +127,7 @@ func (in *interpreter) where() (path string, at pysrc.Pos) {
 // grow counts items before they are added to a list.
 func (in *interpreter) grow(n int) {
 	if in.listed += n; in.listed > maxItems {
-		in.fail("following the script requires lists of more than %d items; name its loop instead: --loop script", maxItems)
+		in.fail("following the script requires lists of more than %d items; use a built-in loop instead, such as --loop script", maxItems)
 	}
 }
 

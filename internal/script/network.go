@@ -235,7 +235,7 @@ func (n *network) checkpoint(in *interpreter, a arguments) {
 	n.mode.Checkpointing, n.mode.Unchecked, n.mode.InputGrads = true, false, !n.loading.Torchtune
 	n.mode.Every, _ = a.or(1, "every_n_layers", 1).(int)
 	if off, ok := a.or(2, "offload", false).(bool); ok && off {
-		in.note("activations offloaded by gradient checkpointing are counted on the card; the run needs less memory")
+		in.note("activations offloaded by gradient checkpointing are counted on the card; the run needs less memory than shown")
 	}
 	if d, ok := a.or(0, "gradient_checkpointing_kwargs", nil).(*dict); ok {
 		if v, ok := d.get("use_reentrant"); ok {

@@ -79,7 +79,7 @@ func unlike(class string) string {
 	case "rprop":
 		return ", but keeps more temporaries"
 	case "lbfgs":
-		return ", but keeps up to two hundred copies of the gradients (history_size), so the run needs more memory"
+		return ", but keeps up to two hundred copies of the gradients (history_size), so the run needs more memory than shown"
 	case "sparseadam":
 		return ", but uses sparse gradients, which need less memory"
 	}

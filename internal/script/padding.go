@@ -101,7 +101,7 @@ func (in *interpreter) noteMask(z zeros, masked bool) {
 	switch {
 	case z == 0 || masked && z == someZeros:
 	case masked:
-		in.note("the attention mask is computed at run time; it is counted as if it had zeros, which requires a mask of batch × length² bytes; without zeros, the run needs less memory")
+		in.note("the attention mask is computed at run time; it is counted as if it had zeros, which requires a mask of batch × length² bytes; without zeros, the run needs less memory than shown")
 	default:
 		in.note("the attention mask may have zeros and is counted as all ones; with zeros, the run needs at least batch × length² bytes more")
 	}

@@ -212,7 +212,7 @@ func recordOf(_ *interpreter, a arguments) value {
 func likeNetwork(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	if !ok {
-		in.note("the reference model is not followed; the run needs more memory")
+		in.note("the reference model is not followed; the run needs more memory than shown")
 		return nil
 	}
 	out := &network{dtype: n.dtype, casted: n.casted, loading: n.loading, config: n.config}

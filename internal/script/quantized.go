@@ -22,7 +22,7 @@ type quantConfig struct{ of *Quantized }
 func newQuantization(in *interpreter, a arguments) value {
 	c := &quantConfig{}
 	if on, _ := a.or(-1, "load_in_8bit", false).(bool); on {
-		in.note("8-bit weights are not simulated; they are counted as unquantized, so the run needs less memory")
+		in.note("8-bit weights are not simulated; they are counted as unquantized, so the run needs less memory than shown")
 	}
 	if on, _ := a.or(-1, "load_in_4bit", false).(bool); !on {
 		return c

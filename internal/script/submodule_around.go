@@ -44,7 +44,7 @@ func (m *submodule) register(in *interpreter, name string, a arguments) value {
 	case "register_forward_pre_hook":
 		m.before = append(m.before, h)
 	default:
-		in.note("hooks on a module's backward are not followed; the run needs more memory if they keep gradients")
+		in.note("hooks on a module's backward are not followed; the run needs more memory than shown if they keep gradients")
 	}
 	return h
 }

@@ -64,7 +64,7 @@ func (m *submodule) changes(in *interpreter, name string, a arguments) {
 			}
 		}
 	case "cpu":
-		in.note("moving a part of the model to the host is not followed; the run needs less memory")
+		in.note("moving a part of the model to the host is not followed; the run needs less memory than shown")
 	default:
 		in.noteTensors("this method of a part of the model", a)
 	}

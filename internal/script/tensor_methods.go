@@ -149,7 +149,7 @@ func tensorAmax(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 func tensorNorm(in *interpreter, t *shadow.Tensor, a arguments) value {
 	keep, _ := a.or(2, "keepdim", false).(bool)
 	if p, ok := number(a.or(0, "p", 2)); ok && p != 2 && t.RequiresGrad() && in.World.GradEnabled() {
-		in.note("the gradient of this norm is counted as if it were the 2-norm")
+		in.note("the gradient of this norm is counted as if this were a 2-norm")
 	}
 	return t.NormOver(keep, dimsOf(a.or(1, "dim", nil), t.Dim())...).Hold()
 }

@@ -198,7 +198,7 @@ func trlLoss(in *interpreter, a arguments) value {
 	switch {
 	case !ok:
 	case n.net != nil:
-		in.note("the model is on the card before SFTTrainer gets it, so the model's own loss is counted; the run needs less memory")
+		in.note("the model is on the card before SFTTrainer gets it, so the model's own loss is counted; the run needs less memory than shown")
 	default:
 		n.loading.Loss = "trl"
 	}

@@ -108,7 +108,7 @@ func optimizerOf(optim, extra string) (name, text string) {
 		return optim, ""
 	case "rmsprop":
 		if given(extra, "momentum") || given(extra, "centered") {
-			return optim, "with momentum or centered keeps one more state than is counted; the run needs more memory"
+			return optim, "with momentum or centered keeps one more state than is counted; the run needs more memory than shown"
 		}
 		return optim, ""
 	case "adamw_bnb_8bit", "adamw_8bit":

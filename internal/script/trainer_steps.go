@@ -236,9 +236,9 @@ func evaluated(in *interpreter, a arguments) value {
 	keeps, _ := a.or(1, "", false).(bool)
 	switch {
 	case !known && keeps:
-		in.note("the number of evaluation batches is not known; the run needs more memory than this if it keeps predictions of more than %d", unseenTurns)
+		in.note("the number of evaluation batches is not known; the run needs more memory than shown if it keeps predictions of more than %d", unseenTurns)
 	case known && n > maxEvaluated && keeps:
-		in.note("predictions of %d batches are kept, but only %d are counted; the run needs more memory than this", n, maxEvaluated)
+		in.note("predictions of %d batches are kept, but only %d are counted; the run needs more memory than shown", n, maxEvaluated)
 	}
 	if !known || in.Whole {
 		return nil

@@ -24,8 +24,8 @@ var references = map[string][]string{
 // ComparesAnswers reports whether a loop compares answers.
 func ComparesAnswers(loop string) bool { return references[loop] != nil }
 
-// ComparesWith returns what the answers of a run are compared against, one of References: the setup's own value, or what
-// its loop does by itself. It is "" for loops that never have a reference, and for scripts, which decide it.
+// ComparesWith returns what a run's answers are compared against, one of References: the setup's value or the loop's
+// default. It is "" for loops that never have a reference, and for scripts, which choose it themselves.
 func (s *Setup) ComparesWith() string {
 	of := references[s.Loop]
 	switch {

@@ -162,11 +162,11 @@ func (d *Dist) LoadsWhole() bool {
 func HowToShard(kind string) string {
 	switch kind {
 	case Zero3:
-		return "zero.Init, as from_pretrained does under ZeRO-3"
+		return "create the model under zero.Init, as from_pretrained does with ZeRO-3"
 	case FSDP1:
-		return "leave it on the CPU, and give FSDP the device_id"
+		return "leave the model on the CPU and pass device_id to FSDP"
 	}
-	return "call fully_shard while it is on the meta device or the CPU, not on the GPU"
+	return "call fully_shard while the model is on the meta device or the CPU, not on the GPU"
 }
 
 // DeepSpeed reports whether the run uses DeepSpeed's ZeRO. Kind zero1 is PyTorch's own

@@ -20,7 +20,7 @@ type Lengths struct {
 	Uniform   *[2]int         // shortest and longest
 	Lognormal *Lognormal      // typical for texts
 	Histogram [][2]float64    // pairs of a length and its share
-	Samples   []int           // the lengths of a data set, all equally likely
+	Samples   []int           // the lengths of a dataset, all equally likely
 	Given     json.RawMessage // as written in the setup
 
 	notes []string // remarks on the file that was read

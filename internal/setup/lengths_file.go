@@ -63,7 +63,7 @@ func (s *Setup) readLengths(from Source) error {
 		return Wrong("{lengths} %s: %v", s.Lengths.file, err)
 	}
 	if d.count != nil && d.counted == 0 {
-		return Wrong("{tokenizer} %s has no effect: {lengths} %s contains no texts; remove it", s.Tokenizer, s.Lengths.file)
+		return Wrong("{tokenizer} %s has no effect: {lengths} %s contains no texts; remove {tokenizer}", s.Tokenizer, s.Lengths.file)
 	}
 	s.Lengths.Samples = d.out
 	for note := range d.notes {

@@ -112,7 +112,7 @@ func TestBadLengthFiles(t *testing.T) {
 		"cut list":       {"a.json", "[1,\n2", "", "does not end"},
 		"nested":         {"a.json", "[[[1]],\n2]", "", "a list within a list"},
 		"no tokenizer":   {"a.txt", "x", "missing.json", "tokenizer: reading missing.json"},
-		"no texts":       {"a.jsonl", `{"length": 3}`, "gpt2.json", "contains no texts; remove it"},
+		"no texts":       {"a.jsonl", `{"length": 3}`, "gpt2.json", "contains no texts; remove tokenizer"},
 		"counts":         {"a.jsonl", `{"text": "x"}`, "counts.json", "it is not a tokenizer.json"},
 	} {
 		_, err := samplesOf(test.file, test.contents, test.tokenizer, nil)

@@ -13,7 +13,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// Data sets are saved with index files: a NumPy array (.npy, one-dimensional, of integers), or Megatron's .idx, whose
+// Datasets are saved with index files: a NumPy array (.npy, one-dimensional, of integers), or Megatron's .idx, whose
 // header is followed by the length of each sequence.
 const (
 	numpyMagic    = "\x93NUMPY"

@@ -8,7 +8,7 @@ const (
 	noPrompt   = "the words that a template puts around instruction, input and output are not counted, so real samples are longer"
 )
 
-// texts returns the texts of a sample and the field that contains them, for the usual data set formats; key is "" if
+// texts returns the texts of a sample and the field that contains them, for the usual dataset formats; key is "" if
 // there are none.
 func (d *dataFile) texts(v map[string]any) (key string, parts []string) {
 	for _, key := range []string{"messages", "conversations", "conversation"} {

@@ -64,7 +64,7 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 type Loading struct {
 	Weights string // their type; "" means float32
 	Say     string // what else to write about the weights; "" means nothing
-	Never   bool   // the run cannot train, whatever is written
+	Never   bool   // the run cannot train in this precision, however its weights are loaded
 }
 
 // NeverTrains reports whether the run cannot train in a precision, however its weights are loaded: a gradient scaler

@@ -12,7 +12,7 @@ func (s *Setup) completeLoRA() error {
 	}
 	if len(l.Targets) > 1 && slices.Contains(l.Targets, AllLinear) {
 		others := slices.DeleteFunc(slices.Clone(l.Targets), func(t string) bool { return t == AllLinear })
-		return Wrong("{lora.targets} has %s besides all-linear, which PEFT takes only alone; give all-linear, or list the names of all layers", spaced(others))
+		return Wrong("{lora.targets} combines %s with all-linear, which PEFT accepts only on its own; give all-linear, or list the names of all layers", spaced(others))
 	}
 	if len(l.Targets) == 0 {
 		l.PEFT = true // only PEFT has defaults

@@ -41,7 +41,7 @@ type Setting struct {
 	Lever *Lever
 
 	at      func(*Setup) any // the address of its field
-	planned func(*Setup) any // its value in a plan, if a script may decide it; nil means the field's
+	planned func(*Setup) any // its value in a plan, if a script may set it; nil means the field's value
 }
 
 // Flag is a command-line flag of a setting.

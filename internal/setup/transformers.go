@@ -38,8 +38,8 @@ func (v Versions) TransformersRelease() int {
 	return NewestTransformersRelease
 }
 
-// AssumedTransformers returns the release that is assumed because only PyTorch's is given; "" if it was given or is
-// the newest known.
+// AssumedTransformers returns the transformers release that is assumed if only PyTorch's is given; "" if transformers is
+// given too, or if the newest known release applies.
 func (v Versions) AssumedTransformers() string {
 	n := v.TransformersRelease()
 	if v.Transformers != "" || n == NewestTransformersRelease {
@@ -48,7 +48,7 @@ func (v Versions) AssumedTransformers() string {
 	return fmt.Sprintf("%d.%d", n/100, n%100)
 }
 
-// Reentrant reports whether checkpointing is reentrant: as the setup says, otherwise the default of
+// Reentrant reports whether checkpointing is reentrant: the setup's value, otherwise the default of
 // gradient_checkpointing_enable, which was reentrant in transformers 4.
 func (s *Setup) Reentrant() bool {
 	if !s.Checkpointing || s.Model.Config == nil || !s.SimulatesReentrant() {
@@ -60,13 +60,13 @@ func (s *Setup) Reentrant() bool {
 	return s.Versions.TransformersRelease() < 500
 }
 
-// SimulatesReentrant reports whether reentrant checkpointing is simulated for the run. With FSDP2 and ZeRO-3,
-// which gather parameters again for the second forward, it is not.
+// SimulatesReentrant reports whether reentrant checkpointing is simulated for the run. It is not with FSDP2
+// and ZeRO-3, which gather parameters again for the second forward pass.
 func (s *Setup) SimulatesReentrant() bool {
 	return s.Dist == nil || s.Dist.Kind != Zero3 && (!s.Dist.FSDP() || s.DistKind() == FSDP1)
 }
 
-// MovedByTransformers reports whether the run is simulated differently than with the newest transformers.
+// MovedByTransformers reports whether the run is simulated differently from one with the newest transformers.
 func (s *Setup) MovedByTransformers() bool {
 	if s.UseReentrant == nil && s.Reentrant() || s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 {
 		return true

@@ -55,7 +55,7 @@ func (r *run) follow() error {
 		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
-		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
+		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; use a built-in loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
 	optimizer := res.Optimizer
 	if s.Changed("optimizer") { // set by a candidate, not by the script

@@ -43,7 +43,7 @@ func (r *run) ownNotes(res *script.Result) (out []string) {
 	}
 	out = append(out, fmt.Sprintf("%s builds its own model, which is simulated from its code; the setup's model %s is not used", r.s.Script.Path(), r.s.Model.Title()))
 	if without := len(res.Trained) - res.Graded; without > 0 {
-		out = append(out, fmt.Sprintf("%s: %d of the %d parameters have no gradient at the first update; if the model uses them, the run needs more memory", r.s.Script.Path(), without, len(res.Trained)))
+		out = append(out, fmt.Sprintf("%s: %d of the %d parameters have no gradient at the first update; if the model uses them, the run needs more memory than shown", r.s.Script.Path(), without, len(res.Trained)))
 	}
 	return out
 }

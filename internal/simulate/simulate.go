@@ -186,8 +186,8 @@ func Check(s *setup.Setup, card gpu.Card) error {
 	return r.load()
 }
 
-// UnknownTargets returns the targets of a setup's adapters that its model has no linear layer for. PEFT passes over them if
-// it finds another.
+// UnknownTargets returns the adapter targets for which the model has no linear layer. PEFT ignores them if another target
+// matches.
 func UnknownTargets(s *setup.Setup) []string {
 	if s.LoRA == nil || len(s.LoRA.Targets) < 2 || Follows(s) {
 		return nil

@@ -150,7 +150,7 @@ func (m *machine) finals(v value) (map[int][]Segment, error) {
 // segment.
 func (s *Segment) settle() error {
 	if s.Size == 0 || s.Addr+s.Size < s.Addr {
-		return fmt.Errorf("the segment at %#x with %d bytes is not possible", s.Addr, s.Size)
+		return fmt.Errorf("the segment at %#x has an impossible size: %d bytes", s.Addr, s.Size)
 	}
 	at := s.Addr
 	for i := range s.Blocks {

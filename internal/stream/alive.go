@@ -44,7 +44,7 @@ func (f *Folded) countLoop(alive []int, l *Loop, events int) {
 	}
 }
 
-// count counts an event n times.
+// count applies an event to the number of live copies of its allocation, as often as times says.
 func (f *Folded) count(alive []int, i, copy, times int) {
 	switch e := &f.Trace.Events[i]; e.Kind {
 	case Alloc:

@@ -13,7 +13,7 @@ import (
 type loop struct {
 	sizes []uint64
 	fates []int
-	back  []uint64 // sizes allocated on the way back, all freed by the following iteration
+	back  []uint64 // sizes allocated in the reverse pass, all freed by the following iteration
 	down  bool     // whatever is left is freed from the last iteration on
 }
 
@@ -22,8 +22,8 @@ const (
 	withTurn  = iota // in its own iteration
 	withNext         // in the next one
 	withThird        // in the one after that
-	backAgain        // in its iteration on the way back
-	backLater        // in the iteration before it on the way back
+	backAgain        // when the reverse pass reaches the same iteration
+	backLater        // one iteration later in the reverse pass
 	atEnd            // when the loop ends
 	fateCount
 )

@@ -177,7 +177,7 @@ func (c *Climb) scaled(x Candidate, t Trial) float64 {
 }
 
 // noTrust is the prediction error, as a logarithm, beyond which predicted speeds are useless for comparing
-// candidates: half as fast, or twice.
+// candidates: a factor of two either way.
 const noTrust = 0.7
 
 // believed returns how much of a predicted speed ratio to believe. If measured speeds are far from their predictions,

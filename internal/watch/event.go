@@ -42,8 +42,8 @@ type Event struct {
 
 	Total   int64  // start: memory of the card, as PyTorch sees it
 	Own     bool   // start: snug has started the run, and only processes that report are watched
-	Rank    *int   // start: the process's number in a run on several GPUs; nil if it does not say
-	World   int    // start: how many processes that run has
+	Rank    *int   // start: the process's rank in a run on several GPUs; nil if unknown
+	World   int    // start: number of processes in that run
 	Limit   int64  // limit: the cap
 	Message string // oom, note: the text
 
@@ -54,7 +54,7 @@ type Event struct {
 // GPU is a sample of one card.
 type GPU struct {
 	Index       int       // as the driver counts
-	Slice       *int      // the number of a MIG instance within the GPU; nil: it is the whole GPU
+	Slice       *int      // the number of a MIG instance within the GPU; nil for the whole GPU
 	UUID        string    // the card's unique name, if the source knows it
 	Name        string    // as the driver prints it
 	Used, Total int64     // bytes
@@ -70,10 +70,10 @@ type GPU struct {
 // Device identifies a card: a GPU, or a MIG instance of one.
 type Device struct {
 	Index int // of the GPU
-	Slice int // of the instance, from 1 on; 0: the whole GPU
+	Slice int // of the instance, from 1 on; 0 for the whole GPU
 }
 
-// Device returns the card that a sample is of.
+// Device returns the sampled card.
 func (g GPU) Device() Device {
 	if g.Slice == nil {
 		return Device{Index: g.Index}
@@ -81,7 +81,7 @@ func (g GPU) Device() Device {
 	return Device{g.Index, *g.Slice + 1}
 }
 
-// String returns the name by which people find it: GPU 1, or GPU 1 MIG 0.
+// String returns the name for people: GPU 1, or GPU 1 MIG 0.
 func (d Device) String() string {
 	if d.Slice == 0 {
 		return fmt.Sprintf("GPU %d", d.Index)
@@ -89,7 +89,7 @@ func (d Device) String() string {
 	return fmt.Sprintf("GPU %d MIG %d", d.Index, d.Slice-1)
 }
 
-// Number returns the card's number as containers name it: 1, or 1:0.
+// Number returns the card's number in the notation of containers: 1, or 1:0.
 func (d Device) Number() string {
 	if d.Slice == 0 {
 		return strconv.Itoa(max(0, d.Index))
@@ -97,7 +97,7 @@ func (d Device) Number() string {
 	return fmt.Sprintf("%d:%d", d.Index, d.Slice-1)
 }
 
-// before is the order in which cards are shown.
+// before reports whether a card is shown before another.
 func (d Device) before(other Device) bool {
 	return d.Index < other.Index || d.Index == other.Index && d.Slice < other.Slice
 }

@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// Peak is the most that a part of a run takes, in bytes.
+// Peak is the peak memory of a run's part, in bytes.
 type Peak struct {
 	Allocated float64 `json:"allocated"` // in tensors
 	Reserved  float64 `json:"reserved"`  // by PyTorch
 }
 
-// Expected is what was predicted about each process of a run. The package does not ask who predicted it.
+// Expected is the prediction for each process of a run. It comes from outside the package.
 type Expected struct {
-	Load      Peak    // while the model is loaded; zero: not known
-	Steps     []Peak  // of the first steps; later ones take what those after the first take
-	Eval      Peak    // of an evaluation; zero: none was predicted
-	AfterEval Peak    // of steps after an evaluation; zero: as before it
-	Even      bool    // all batches have one size; otherwise steps may take less
-	Batch     int     // samples of a forward pass; 0: not known
-	Length    int     // tokens of a sample; 0: not known, or they vary
-	Low, High float64 // how far predictions like this one have been off: measured/predicted is between them
+	Load      Peak    // while the model is loaded; zero if unknown
+	Steps     []Peak  // of the first steps; later ones are like those after the first
+	Eval      Peak    // of an evaluation; zero if none was predicted
+	AfterEval Peak    // of steps after an evaluation; zero if they do not differ
+	Even      bool    // all batches have the same size; otherwise steps may take less
+	Batch     int     // samples per forward pass; 0 if unknown
+	Length    int     // tokens per sample; 0 if unknown or varying
+	Low, High float64 // bounds of measured/predicted for similar predictions
 	Source    string  // what the prediction is of, in words
 
-	// At predicts a step with another batch. It may be nil.
+	// At predicts a step with a different batch. It may be nil.
 	At func(shape []int) (Peak, bool)
 }
 
-// Expect gives the watcher a prediction to compare the steps with. It has to come before the first of them.
+// Expect sets the prediction that steps are compared with. It must be called before the first step.
 func (w *Watcher) Expect(x *Expected) { w.expected = x }
 
-// Cause says why a step takes something else than was predicted.
+// Cause is the reason why a step differs from the prediction.
 type Cause string
 
 // The causes, as --json writes them.
@@ -41,12 +41,12 @@ const (
 	LargerBatch   Cause = "larger-batch"  // the batch is larger than the predicted one
 	Growth        Cause = "growth"        // memory that stays between steps has grown
 	NewEvaluation Cause = "evaluation"    // an evaluation takes more than the steps, and none was predicted
-	Fragments     Cause = "fragmentation" // tensors take what was predicted, PyTorch reserves more for them
+	Fragments     Cause = "fragmentation" // tensors take as much as predicted, but PyTorch reserves more
 	More          Cause = "more"          // tensors take more
 	Less          Cause = "less"          // steps take less, and their batches are as large as predicted
 )
 
-// Parting is the first step that takes something else than was predicted.
+// Parting is the first step that differs from the prediction.
 type Parting struct {
 	Step      int     `json:"step"`            // the training step, or the one before the evaluation
 	PID       int     `json:"pid,omitempty"`   // its process, if there are several
@@ -56,27 +56,27 @@ type Parting struct {
 	Predicted float64 `json:"predicted"`       // bytes
 	Measured  float64 `json:"measured"`        // bytes
 	Shape     []int   `json:"shape,omitempty"` // of the batch
-	Why       string  `json:"why"`             // all of it, in one sentence
+	Why       string  `json:"why"`             // the explanation, in one sentence
 }
 
-// Predicted is what a reading says about the prediction.
+// Predicted is the part of a reading about the prediction.
 type Predicted struct {
 	Load      *Peak    `json:"load,omitempty"`       // while the model is loaded
 	Step      Peak     `json:"step"`                 // of the newest step
 	Eval      *Peak    `json:"evaluation,omitempty"` // of an evaluation
 	Measured  Peak     `json:"measured"`             // of the newest step
-	PartsFrom *Parting `json:"parts,omitempty"`      // the first step that takes something else
+	PartsFrom *Parting `json:"parts,omitempty"`      // the first step that differs
 }
 
-// The least differences that count, whatever the interval says.
+// The smallest differences that count, regardless of the interval.
 const (
 	leastPart     = 0.01    // of the predicted peak
-	leastBytes    = 8 << 20 // small models live in blocks of 2 and 20 MiB
-	fewerInARow   = 3       // steps that have to take less: one may be the last batch of an epoch
-	growthExplain = 0.5     // of what a step takes too much, if growth is the cause
+	leastBytes    = 8 << 20 // small models use segments of 2 and 20 MiB
+	fewerInARow   = 3       // consecutive steps that must take less: one may be the last batch of an epoch
+	growthExplain = 0.5     // minimum fraction of the excess that growth must explain
 )
 
-// step returns what a step of a process is predicted to take; ok is false if nothing was predicted about it.
+// step returns the prediction for a step of a process; ok is false if there is none.
 func (x *Expected) step(p *process, s Step) (want Peak, ok bool) {
 	if s.Phase == Eval {
 		return x.Eval, x.Eval.Allocated > 0
@@ -87,7 +87,7 @@ func (x *Expected) step(p *process, s Step) (want Peak, ok bool) {
 	for _, y := range x.like(s.N) {
 		want = highestOf(want, y)
 	}
-	if p.trained <= 1 { // its peaks are since the process began
+	if p.trained <= 1 { // its peaks include the time since the process began
 		want = highestOf(want, x.Load)
 	}
 	if p.evaluated && x.AfterEval.Allocated > 0 {
@@ -96,8 +96,8 @@ func (x *Expected) step(p *process, s Step) (want Peak, ok bool) {
 	return want, true
 }
 
-// like returns the predicted steps that one is like. The first makes the optimizer's states; if lengths vary, any of them
-// may be like any other.
+// like returns the predicted steps that a step may resemble. The first step allocates the optimizer states; if lengths
+// vary, any step may resemble any other.
 func (x *Expected) like(step int) []Peak {
 	switch {
 	case len(x.Steps) < 2 || !x.Even:
@@ -108,7 +108,7 @@ func (x *Expected) like(step int) []Peak {
 	return x.Steps[1:]
 }
 
-// least returns the least that a step like this one is predicted to allocate.
+// least returns the smallest predicted allocation for a step like this one.
 func (x *Expected) least(step int) float64 {
 	least := math.Inf(1)
 	for _, y := range x.like(step) {
@@ -121,7 +121,7 @@ func highestOf(a, b Peak) Peak {
 	return Peak{max(a.Allocated, b.Allocated), max(a.Reserved, b.Reserved)}
 }
 
-// above and below report whether a measured number lies outside what the prediction allows.
+// above and below report whether a measured value is outside the range that the prediction allows.
 func (x *Expected) above(measured, predicted float64) bool {
 	return measured > predicted*max(x.High, 1+leastPart) && measured-predicted > leastBytes
 }
@@ -139,7 +139,7 @@ func (x *Expected) smaller(shape []int) bool {
 	return len(shape) > 0 && x.Batch > 0 && shape[0] < x.Batch || len(shape) > 1 && x.Length > 0 && shape[1] < x.Length
 }
 
-// compare looks whether a step parts from the prediction. Only the first one that does is kept.
+// compare checks whether a step differs from the prediction. Only the first such step is kept.
 func (p *process) compare(x *Expected, s Step) {
 	if x == nil || p.parting != nil {
 		return
@@ -169,7 +169,7 @@ func (p *process) compare(x *Expected, s Step) {
 	}
 }
 
-// Highest returns the most that a training step is predicted to take.
+// Highest returns the highest predicted peak of a training step.
 func (x *Expected) Highest() Peak {
 	most := x.AfterEval
 	for _, y := range x.Steps {
@@ -178,7 +178,7 @@ func (x *Expected) Highest() Peak {
 	return most
 }
 
-// part keeps the first step that takes something else, with what differs.
+// part stores the first step that differs, with the cause.
 func (p *process) part(x *Expected, s Step, what string, predicted, measured float64) {
 	at := &Parting{Step: s.N, Phase: s.Phase, What: what, Predicted: predicted, Measured: measured, Shape: s.Shape, Cause: More}
 	grown := float64(s.Allocated) - p.heldFirst
@@ -198,7 +198,7 @@ func (p *process) part(x *Expected, s Step, what string, predicted, measured flo
 	p.parting = at
 }
 
-// grew explains a step that took too much by a leak that was found later: it was the leak's beginning.
+// grew sets the cause of a step that took too much to a leak that was detected later but had begun by then.
 func (a *Parting) grew(leak trend) {
 	if a != nil && a.Cause == More && a.Phase == Train && leak.from <= float64(a.Step) {
 		a.Cause = Growth
@@ -206,7 +206,7 @@ func (a *Parting) grew(leak trend) {
 	}
 }
 
-// sentence says what a step took, what was predicted, and what differs.
+// sentence states the measured and the predicted memory of a step, and the cause of the difference.
 func (a *Parting) sentence(x *Expected, grown float64, since int) string {
 	who := fmt.Sprintf("step %d", a.Step)
 	if a.Phase == Eval {
@@ -230,11 +230,11 @@ func (a *Parting) sentence(x *Expected, grown float64, since int) string {
 	case Growth:
 		text += fmt.Sprintf(": memory that stays between steps has grown by %v since step %d", gib(grown), since)
 	case NewEvaluation:
-		text += ", which has no evaluation"
+		text += ": no evaluation was predicted"
 	case Fragments:
-		text += ": tensors take what was predicted, but PyTorch's cache does not reuse its memory as well"
+		text += ": tensors take as much as predicted, but PyTorch's cache reuses less of its memory"
 	case Less:
-		text += ": the run is smaller than its description"
+		text += ": the run is smaller than described"
 	}
 	return text
 }
@@ -262,7 +262,7 @@ func times(shape []int) string {
 	return strings.Join(out, " x ")
 }
 
-// predicted returns what a reading of a process says about the prediction; nil if there is none.
+// predicted returns the prediction for a process's reading, or nil.
 func (w *Watcher) predicted(p *process) *Predicted {
 	x := w.expected
 	if x == nil || !p.seenStep {
@@ -278,7 +278,7 @@ func (w *Watcher) predicted(p *process) *Predicted {
 	return out
 }
 
-// Parted returns the first step of the run that parts from the prediction, or nil.
+// Parted returns the first step of the run that differs from the prediction, or nil.
 func (w *Watcher) Parted() *Parting {
 	var first *Parting
 	subjects := w.subjects()
@@ -294,8 +294,8 @@ func (w *Watcher) Parted() *Parting {
 	return first
 }
 
-// Measured returns the most that the steps of a run took, and how many there were: of the process that took most.
-// If the run cannot be held against the prediction, why says so.
+// Measured returns the highest peak of the run's processes, with that process's number of steps and time per step. If the
+// run is not comparable with the prediction, why is the reason.
 func (w *Watcher) Measured() (most Peak, steps int, seconds float64, why string) {
 	for _, p := range w.subjects() {
 		switch {

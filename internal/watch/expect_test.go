@@ -16,7 +16,7 @@ func expectedRun() *Expected {
 	}
 }
 
-// follow returns a run that takes what was predicted, after a change to its steps.
+// follow returns a run that matches the prediction, except for a change to its steps.
 func follow(change func(s *Step)) *Watcher { return followed(expectedRun(), change) }
 
 func followed(x *Expected, change func(s *Step)) *Watcher {
@@ -40,7 +40,7 @@ func followed(x *Expected, change func(s *Step)) *Watcher {
 	return w
 }
 
-// partings are changes of one thing in a run that was predicted, and what they are called.
+// partings are single changes to a predicted run, with the expected causes.
 var partings = map[string]struct {
 	change func(s *Step)
 	step   int
@@ -74,7 +74,7 @@ var partings = map[string]struct {
 			s.Reserved += 2048 * mib
 			s.PeakReserved += 2048 * mib
 		}
-	}, 12, Train, "reserved", Fragments, "step 12 reserved 13.00 GiB instead of the predicted 11.00 GiB (+2.00 GiB, +18.2 %): tensors take what was predicted"},
+	}, 12, Train, "reserved", Fragments, "step 12 reserved 13.00 GiB instead of the predicted 11.00 GiB (+2.00 GiB, +18.2 %): tensors take as much as predicted"},
 	"a larger evaluation": {func(s *Step) {
 		if s.Phase == Eval {
 			s.PeakAllocated += 1024 * mib
@@ -89,7 +89,7 @@ var partings = map[string]struct {
 
 const mib = int64(1) << 20
 
-// TestParting changes one thing: the first step that differs is named, with what differs.
+// TestParting changes one thing in a run, and checks the first step that differs and its cause.
 func TestParting(t *testing.T) {
 	for name, tt := range partings {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestParting(t *testing.T) {
 			}
 			got := followed(x, tt.change).Parted()
 			if got == nil {
-				t.Fatal("no step parts")
+				t.Fatal("no step differs")
 			}
 			if got.Step != tt.step || got.Phase != tt.phase || got.What != tt.what || got.Cause != tt.cause || !strings.Contains(got.Why, tt.why) {
 				t.Errorf("got %+v", got)
@@ -108,7 +108,7 @@ func TestParting(t *testing.T) {
 	}
 }
 
-// TestNoParting changes what a prediction allows for: nothing parts.
+// TestNoParting checks changes that a prediction allows for: no step differs.
 func TestNoParting(t *testing.T) {
 	tests := map[string]func(s *Step){
 		"as predicted": func(*Step) {},
@@ -143,8 +143,8 @@ func TestNoParting(t *testing.T) {
 	}
 }
 
-// TestUnpredictedEvaluation has evaluations that the prediction lacks. One that takes no more than the steps is nothing to
-// speak of; what a larger one leaves in the cache is not the next step's.
+// TestUnpredictedEvaluation checks evaluations that were not predicted. One that takes no more than the steps is not
+// reported; what a larger one leaves in the cache is not attributed to the next step.
 func TestUnpredictedEvaluation(t *testing.T) {
 	x := expectedRun()
 	x.Eval, x.AfterEval = Peak{}, Peak{}
@@ -160,12 +160,12 @@ func TestUnpredictedEvaluation(t *testing.T) {
 		}
 	}
 	got := followed(x, large).Parted()
-	if got == nil || got.Cause != NewEvaluation || got.Step != 10 || !strings.HasSuffix(got.Why, ", which has no evaluation") {
+	if got == nil || got.Cause != NewEvaluation || got.Step != 10 || !strings.HasSuffix(got.Why, ": no evaluation was predicted") {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestVaryingLengths predicts steps that differ: only one that takes more than all of them parts.
+// TestVaryingLengths checks a prediction with steps of several sizes: only a step above all of them is reported.
 func TestVaryingLengths(t *testing.T) {
 	x := expectedRun()
 	x.Even, x.Length = false, 0
@@ -180,7 +180,7 @@ func TestVaryingLengths(t *testing.T) {
 	}
 }
 
-// TestPredictedInReadings checks what --json says of a prediction, and that a run without one says nothing.
+// TestPredictedInReadings checks the prediction in readings, and that a run without one has none.
 func TestPredictedInReadings(t *testing.T) {
 	r := follow(func(*Step) {}).Now()
 	if r.Predicted == nil || r.Predicted.Step.Allocated != 6<<30 || r.Predicted.Measured.Allocated != 6<<30 || r.Predicted.Load == nil || r.Predicted.PartsFrom != nil {
@@ -191,18 +191,18 @@ func TestPredictedInReadings(t *testing.T) {
 	}
 }
 
-// TestMeasuredOfALeak checks that a leaking run is not held against its prediction.
+// TestMeasuredOfALeak checks that a leaking run is not compared with its prediction.
 func TestMeasuredOfALeak(t *testing.T) {
 	w := follow(func(s *Step) {
 		s.Allocated += int64(s.N) << 28
 		s.PeakAllocated += int64(s.N) << 28
 	})
 	if _, _, _, why := w.Measured(); why == "" {
-		t.Error("a leak is a measurement")
+		t.Error("a leaking run counts as a measurement")
 	}
 }
 
-// TestAdvise replaces the advice of a state, of the reading at hand too.
+// TestAdvise checks that advice for a state is replaced, in the current reading too.
 func TestAdvise(t *testing.T) {
 	w := follow(func(*Step) {})
 	w.Add(Event{T: 50, Kind: KindStep, PID: 1, Step: Step{N: 41, Phase: Train, Shape: []int{8, 512}, Allocated: 2 << 30, PeakAllocated: 10 << 30, Reserved: 11 << 30, PeakReserved: 11 << 30}})

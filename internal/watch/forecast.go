@@ -22,7 +22,7 @@ var (
 	riskHigh   = -math.Log(0.05)
 )
 
-// segment is what PyTorch reserves at once for small tensors: less than that cannot be had at the end.
+// segment is the size of a PyTorch segment. If less than this is left, PyTorch cannot use it.
 const segment = 20 << 20
 
 // forecast adds when memory will run out to the reading.
@@ -44,7 +44,7 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	pause := p.leak.part / 2 // a staircase fails at its next step
 	low, high := min(at(room-p.unused()-segment, p.leak.high, riskLow), middle-pause), max(at(room, p.leak.low, riskHigh), middle+pause)
 	if p.evalPeak > 0 {
-		high += float64(p.evalEvery) // memory that an evaluation lacks is missed at the next one
+		high += float64(p.evalEvery) // an evaluation that lacks memory fails only when it runs
 	}
 	if soonest, likely, ok := p.untilFull(capacity); ok {
 		low, middle = min(low, soonest), min(middle, likely)
@@ -56,16 +56,16 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	}
 }
 
-// What a forecast is widened by on either side, beyond its parts: a share of the steps that are left, and some steps. It
-// is what the recorded leaks needed so that 95 % of the intervals of each hold the step at which memory ran out, each
-// judged by the others.
+// A forecast is widened on both sides by this fraction of the remaining steps plus this number of steps. With these values,
+// 95 % of the intervals of each recorded leak contain the step at which memory ran out, also if they are chosen without
+// that leak.
 const (
 	spareShare = 0.03
 	spareSteps = 2
 )
 
-// margin returns that share. If batches differ, what they leave behind may differ as well: so many steps have shown the mean
-// of it, and so many are left to stray from it.
+// margin returns the fraction by which a forecast is widened. If batches vary, the leak per step may vary too: its mean is
+// known only from the steps so far, and the remaining steps may deviate from it.
 func (p *process) margin(left float64) float64 {
 	if !p.shapes(recentSteps).varies {
 		return spareShare
@@ -90,8 +90,8 @@ func widened(low, middle, high, share float64) (float64, float64) {
 	return min(low, middle)*(1-min(share, 0.9)) - spareSteps, max(high, middle)*(1+share) + spareSteps
 }
 
-// unused returns what PyTorch has reserved and not even the largest recent step used. It may be in pieces that are too
-// small for the tensors of a later step, or it may not be: the one is the low end of the forecast, the other its middle.
+// unused returns the reserved memory that not even the largest recent step used. If it is in pieces too small for later
+// tensors, memory runs out sooner: the low end of the forecast assumes that it is, the middle that it is not.
 func (p *process) unused() float64 {
 	least := math.Inf(1)
 	for _, x := range p.recentPeaks(recentSteps) {
@@ -144,7 +144,8 @@ func (p *process) levels() (level float64, above []float64) {
 	return level, above
 }
 
-// began returns the step at which the growth began, by how much there is of it: steps before were as large as they looked.
+// began returns the step at which the growth began, computed from its size and slope. Peaks of earlier steps do not
+// include it.
 func (p *process) began(recent []stepPeak, level float64) float64 {
 	var first []float64
 	for _, x := range recent[:min(len(recent), recentSteps/4)] {

@@ -60,7 +60,7 @@ func (g generated) events() (out []Event, oomStep int) {
 		}
 		out = append(out, Event{T: t, Kind: KindStep, PID: 1, Step: s})
 		if g.evalEach > 0 && step%g.evalEach == 0 {
-			if g.stays+leaked+0.2 > 1 { // an evaluation runs out of memory too
+			if g.stays+leaked+0.2 > 1 { // an evaluation can run out of memory too
 				out = append(out, Event{T: t, Kind: KindOOM, PID: 1}, Event{T: t, Kind: KindEnd})
 				return out, step
 			}

@@ -248,9 +248,9 @@ func (r rises) trend(window []point) trend {
 	return trend{slope: slope, low: max(min(slope-off, newer), slope/4), high: max(slope+off, newer), part: r.length, from: window[0].x}
 }
 
-// strays returns how far the points stray from a line of this slope, as a share of the line's rise. What grew evenly so far is
-// expected to go on like that; what strayed, because each step keeps another amount or because the growth began within the
-// window, may stray as far again.
+// strays returns how far the points deviate from a line of this slope, as a fraction of the line's rise. Even growth is
+// expected to continue; uneven growth, because steps leak different amounts or because it began within the window, may
+// deviate as far again.
 func strays(window []point, slope float64) float64 {
 	var rests []float64
 	for _, p := range window {

@@ -178,12 +178,12 @@ func (w *Watcher) ragged(p *process, r *Reading) bool {
 		least = slightSpread
 	}
 	if w.now.State == Ragged {
-		// It takes evidence to leave a state too: as long as batches differ, and over the longer past memory follows them by
-		// more than chance, a weak correlation in a few steps says nothing.
+		// Leaving the state requires evidence too: a weak correlation in a few steps is not enough if batches vary and, over
+		// more steps, memory follows them by more than chance.
 		long := p.shapes(kept)
 		s.correlation, follows = max(s.correlation, long.correlation), chance(long.steps)
 		if long.steps < recentSteps {
-			follows = -1 // too few to leave again
+			follows = -1 // too few steps to leave the state
 		}
 	}
 	if !s.varies || s.correlation < follows || s.spread < least {
@@ -199,7 +199,7 @@ func (w *Watcher) ragged(p *process, r *Reading) bool {
 	return true
 }
 
-// chance is the correlation that so many unrelated pairs exceed once in twenty times.
+// chance returns the correlation that this many unrelated pairs exceed once in twenty times.
 func chance(pairs int) float64 { return 2 / math.Sqrt(float64(max(pairs, 1))) }
 
 func (w *Watcher) cacheOnly(p *process, r *Reading) bool {

@@ -100,8 +100,8 @@ func TestOtherProcess(t *testing.T) {
 	}
 }
 
-// thinned returns a run of ragged batches of which only every nth step is reported: with the peak of the largest batch since
-// the last report, but the shape of the last one. So an earlier probe reported them.
+// thinned returns a run of ragged batches in which only every nth step is reported, with the largest peak since the last
+// report but the shape of the last batch, as an earlier probe did.
 func thinned(seed uint64, nth int) []Event {
 	r := rand.New(rand.NewPCG(seed, 3))
 	length := drawn(250, 0.5)

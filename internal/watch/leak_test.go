@@ -82,8 +82,8 @@ func checkLeak(t *testing.T, events []Event, begins, within, oom int) {
 	}
 }
 
-// TestGeneratedIntervals checks the intervals of all generated leaks together: 95 % hold the step at which memory ran
-// out. A run of ragged lengths may end with a batch that is longer than all before it, which no forecast knows.
+// TestGeneratedIntervals checks that 95 % of the intervals of all generated leaks contain the step at which memory ran out.
+// A run with ragged lengths may end with the longest batch so far, which no forecast can predict.
 func TestGeneratedIntervals(t *testing.T) {
 	all, missed := 0, 0
 	for _, g := range leaks() {

@@ -58,22 +58,22 @@ type process struct {
 	present  bool    // on the card in the newest sample
 	gone     bool
 
-	want         Peak     // what was predicted about the newest step
-	parting      *Parting // the first step that took something else
+	want         Peak     // the prediction for the newest step
+	parting      *Parting // the first step that differs from the prediction
 	evaluated    bool
 	evalStep     int     // the training step before the newest evaluation
 	evalEvery    int     // training steps between the last two evaluations
-	evalReserved float64 // the most that was reserved in an evaluation
-	most         Peak    // of the training steps that were compared
-	mostEver     Peak    // of all steps, evaluations too
-	fewer        int     // steps in a row that took less than predicted
-	heldFirst    float64 // what stayed allocated after the first steps
+	evalReserved float64 // most reserved memory in an evaluation
+	most         Peak    // of the compared training steps
+	mostEver     Peak    // of all steps, including evaluations
+	fewer        int     // consecutive steps that took less than predicted
+	heldFirst    float64 // memory that stayed allocated after the first steps
 	heldAt       int     // the last of them
-	leaked       bool    // it was leaking at some time
+	leaked       bool    // it has leaked
 
-	rank  *int             // in a run on several GPUs; nil: it does not say
-	world int              // ranks of that run
-	held  map[Device]int64 // by the driver's count, on each card
+	rank  *int             // in a run on several GPUs; nil if unknown
+	world int              // number of ranks in that run
+	held  map[Device]int64 // bytes on each card, by the driver's count
 }
 
 // stepPeak is the memory of a recent training step.
@@ -87,7 +87,7 @@ type stepPeak struct {
 	afterEval       bool // follows an evaluation: the peak may be the evaluation's, and so may cache growth
 }
 
-// addStep takes a step, and what was predicted about the run, if anything was.
+// addStep adds a step and, if there is a prediction, compares them.
 func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.seenStep = true
 	if s.PeakAllocated < s.Allocated {
@@ -134,7 +134,7 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	}
 }
 
-// expect compares a step with the prediction and puts both on the curve.
+// expect compares a step with the prediction and adds both to the curve.
 func (p *process) expect(s Step, x *Expected) {
 	p.want = Peak{}
 	if x != nil {
@@ -184,8 +184,8 @@ func (p *process) staying() float64 {
 
 func (p *process) recentPeaks(n int) []stepPeak { return p.peaks[max(0, len(p.peaks)-n):] }
 
-// on notes what the process holds on a card, and reports whether that is its main card: the one it holds most on. A
-// process of a run on several GPUs may have a context on the first card as well.
+// on records the memory that the process holds on a card, and reports whether that is its main card, on which it holds
+// most. In a run on several GPUs, every process may also have a context on the first card.
 func (p *process) on(card Device, used int64) bool {
 	if p.held == nil {
 		p.held = map[Device]int64{}
@@ -319,8 +319,8 @@ func (p *process) shapesUnclear() bool {
 
 // shapes describes how batches and memory vary together in the recent steps.
 type shapes struct {
-	steps       int     // that were looked at
-	varies      bool    // a fifth or more of the batches have another size than the most common
+	steps       int     // number of steps examined
+	varies      bool    // a fifth or more of the batches differ in size from the most common
 	correlation float64 // of the batch's size and what the step took
 	low, high   float64 // sizes
 	lowPeak     float64 // smallest peak of a step
@@ -329,7 +329,7 @@ type shapes struct {
 	grows       bool    // each batch is at least as large as the previous one
 }
 
-// shapes looks at the last n steps.
+// shapes examines the last n steps.
 func (p *process) shapes(n int) shapes {
 	recent := slices.DeleteFunc(slices.Clone(p.recentPeaks(n)), func(x stepPeak) bool { return x.afterEval })
 	if len(recent) < shapeSteps {

@@ -10,15 +10,15 @@ import (
 
 // Rank is one process of a run on several GPUs.
 type Rank struct {
-	Rank  *int    `json:"rank,omitempty"` // as torchrun counts; nil if the process does not say
+	Rank  *int    `json:"rank,omitempty"` // as torchrun counts; nil if unknown
 	PID   int     `json:"pid"`            // the process
 	GPU   int     `json:"gpu"`            // its card
 	Peak          // of its recent steps
-	Share float64 `json:"share"`                  // of what it could reserve
-	Above float64 `json:"above_others,omitempty"` // bytes that it reserves above the others' median, if that is much
+	Share float64 `json:"share"`                  // reserved fraction of the memory available to it
+	Above float64 `json:"above_others,omitempty"` // bytes reserved above the others' median, if substantial
 }
 
-// name returns what people call the process.
+// name returns the name of the process for people.
 func (r Rank) name() string {
 	if r.Rank == nil {
 		return fmt.Sprintf("process %d", r.PID)
@@ -26,15 +26,15 @@ func (r Rank) name() string {
 	return fmt.Sprintf("rank %d", *r.Rank)
 }
 
-// A rank holds much more than the others from this share of their median on. Ranks of one run differ by a few blocks of
-// the cache, and by their batches if lengths vary.
+// A rank is reported if it exceeds the median of the others by this fraction and by this many bytes. Ranks always differ by
+// a few cached blocks, and by their batches if lengths vary.
 const (
 	unequalShare = 0.10
 	unequalBytes = 256 << 20
 )
 
-// peers returns the processes of one run that train: those that say which rank they are, or all of a run that snug has
-// started. One that has only begun says nothing yet.
+// peers returns the training processes of one run: those that report a rank, or all processes that snug has started. A
+// process that has only just begun is excluded.
 func (w *Watcher) peers() []*process {
 	var out []*process
 	for _, p := range w.subjects() {
@@ -48,7 +48,7 @@ func (w *Watcher) peers() []*process {
 	return out
 }
 
-// ranks returns the processes of one run side by side; nil if there is only one.
+// ranks returns the processes of one run; nil if there is only one.
 func (w *Watcher) ranks() []Rank {
 	var out []Rank
 	peers := w.peers()
@@ -86,7 +86,7 @@ func othersThan(all []Rank, i int) (out []float64) {
 	return out
 }
 
-// compareRanks adds to a reading how the ranks of the run differ.
+// compareRanks adds the differences between the ranks to a reading.
 func (w *Watcher) compareRanks(r *Reading) {
 	r.Ranks = w.ranks()
 	var most *Rank
@@ -110,7 +110,7 @@ func (w *Watcher) compareRanks(r *Reading) {
 		r.Advice = joined(r.Advice, "give all ranks batches of about equal size: shard the data by length, or by tokens")
 		return
 	}
-	r.Advice = joined(r.Advice, "look for what only "+most.name()+" does: gathered outputs, a whole copy of the weights, logging; the fullest rank limits the batch of all")
+	r.Advice = joined(r.Advice, "look for what only "+most.name()+" does: gathered outputs, a whole copy of the weights, logging; the fullest rank limits every rank's batch")
 }
 
 func joined(a, b string) string {
@@ -137,5 +137,5 @@ func (w *Watcher) largerBatches(pid int) (text string, ok bool) {
 			others = max(others, most)
 		}
 	}
-	return fmt.Sprintf("its batches are larger (up to %.0f elements, the others' up to %.0f)", own, others), own > (1+unequalShare)*others
+	return fmt.Sprintf("its batches are larger (up to %.0f elements; the others have up to %.0f)", own, others), own > (1+unequalShare)*others
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ranked returns a run of four ranks, one on each card. Each takes so many GiB of 80.
+// ranked returns a run of four ranks, one on each card, which take the given GiB of 80.
 func ranked(gib [4]int64, shapes [4]int) *Watcher {
 	const g = int64(1) << 30
 	w := New(Options{})
@@ -40,14 +40,14 @@ func TestRanks(t *testing.T) {
 		shapes [4]int
 		state  State
 		pid    int
-		why    string // "": nothing about ranks
+		why    string // "" if ranks are not mentioned
 		advice string
 	}{
 		"balanced":          {[4]int64{40, 40, 41, 40}, even, Good, 102, "", ""},
 		"rank 0 holds more": {[4]int64{52, 40, 40, 41}, even, Good, 100, "; the ranks are not balanced: rank 0 reserves 52.00 GiB, 12.00 GiB more than the median of the other 3 (40.00 GiB, +30 %)", "look for what only rank 0 does"},
 		"one near its limit": {[4]int64{60, 60, 60, 76}, even, NearLimit, 103,
 			"steps use up to 75.00 GiB of the 77.00 GiB available to the run (97 %); the ranks are not balanced: rank 3 reserves 76.00 GiB, 16.00 GiB more", "use a smaller batch"},
-		"larger batches": {[4]int64{40, 60, 40, 40}, [4]int{8, 12, 8, 8}, Good, 101, ", and its batches are larger (up to 6144 elements, the others' up to 4096)", "give all ranks batches of about equal size"},
+		"larger batches": {[4]int64{40, 60, 40, 40}, [4]int{8, 12, 8, 8}, Good, 101, ", and its batches are larger (up to 6144 elements; the others have up to 4096)", "give all ranks batches of about equal size"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestMainCard puts contexts of all ranks on the first card: each process belongs to the card it holds most on.
+// TestMainCard checks that a process is assigned to the card on which it holds most, although all ranks have contexts on
+// the first card.
 func TestMainCard(t *testing.T) {
 	w := ranked([4]int64{40, 40, 40, 40}, [4]int{8, 8, 8, 8})
 	for _, p := range w.View().Processes {

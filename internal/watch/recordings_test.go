@@ -130,9 +130,9 @@ func TestRecordedLeaks(t *testing.T) {
 	}
 }
 
-// TestIntervalsHold checks that at least 95 % of the intervals of each recorded leak hold the step at which memory ran out,
-// from the first reading on, and that they say something: half-way they are at most half as wide as what is left, unless
-// the cache fills sooner than the tensors.
+// TestIntervalsHold checks that at least 95 % of the intervals of each recorded leak contain the step at which memory ran
+// out, from the first reading on, and that they are useful: half-way, they are at most half as wide as the number of
+// remaining steps, unless the cache fills sooner than the tensors.
 func TestIntervalsHold(t *testing.T) {
 	for _, name := range []string{"leak_graph", "leak_outputs", "leak_slow", "staircase", "watched_leak_0005", "watched_leak_001", "watched_leak_004", "watched_ragged_leak"} {
 		events := recording(t, name)

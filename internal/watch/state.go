@@ -36,6 +36,6 @@ type Reading struct {
 	StepsToOOM   *[3]int     `json:"steps_to_oom,omitempty"`   // low, middle, high; if memory is growing
 	SecondsToOOM *[3]float64 `json:"seconds_to_oom,omitempty"` // the same as time
 	Advice       string      `json:"advice,omitempty"`         // what to do
-	Predicted    *Predicted  `json:"predicted,omitempty"`      // the prediction beside what was measured, if there is one
-	Ranks        []Rank      `json:"ranks,omitempty"`          // the processes of one run side by side, if there are several
+	Predicted    *Predicted  `json:"predicted,omitempty"`      // the prediction and the measurement, if there is a prediction
+	Ranks        []Rank      `json:"ranks,omitempty"`          // the processes of one run, if there are several
 }

@@ -16,7 +16,7 @@ type View struct {
 	Processes []ProcessView
 	Notes     []Note // problems with watching itself, the latest last
 	Ended     bool
-	Expected  *Expected // what was predicted; nil: nothing
+	Expected  *Expected // the prediction; nil if there is none
 }
 
 // Note is a problem with watching itself, such as a lost source.
@@ -45,24 +45,24 @@ type ProcessView struct {
 	Process
 	GPU      Device
 	Watched  bool
-	State    State    // of a process that is watched
-	Step     Step     // the newest; N is 0 if the process reports none
-	Seconds  float64  // of a recent step
+	State    State    // of a watched process
+	Step     Step     // the newest step; N is 0 if the process reports none
+	Seconds  float64  // per recent step
 	Capacity float64  // how much PyTorch could reserve
-	Limit    int64    // the cap that the process has set itself; 0: none
-	Rank     *int     // in a run on several GPUs; nil: not known
-	Parting  *Parting // the first step that took something else than was predicted
+	Limit    int64    // the cap that the process has set for itself; 0 if none
+	Rank     *int     // in a run on several GPUs; nil if unknown
+	Parting  *Parting // the first step that differs from the prediction
 	Reading  Reading
 	Trained  int
 	Gone     bool
-	Curve    []StepPoint // what its steps took, oldest first
+	Curve    []StepPoint // its steps' memory, oldest first
 }
 
 // StepPoint is a point of a process's curve: the largest values of some steps.
 type StepPoint struct {
 	Step                      int
 	Allocated, Peak, Reserved float64
-	Predicted                 Peak // zero: nothing was predicted
+	Predicted                 Peak // zero if nothing was predicted
 }
 
 // View returns what there is to show.

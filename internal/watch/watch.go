@@ -18,6 +18,8 @@
 //	judge.go     the state of a process that reports steps
 //	unprobed.go  the state of a process that only the driver reports on
 //	forecast.go  when memory will run out
+//	expect.go    compares steps with a prediction
+//	ranks.go     compares the processes of one run
 //	advice.go    what to do
 //	expect.go    what was predicted, and the first step that differs from it
 //	ranks.go     compares the processes of one run
@@ -56,8 +58,8 @@ type Watcher struct {
 	own     bool   // only processes that report are watched
 	notes   []Note // the newest
 
-	expected *Expected        // what was predicted; nil: nothing
-	advised  map[State]string // what to do, if somebody has computed it
+	expected *Expected        // the prediction; nil if there is none
+	advised  map[State]string // advice that was computed for this run
 }
 
 // mostNotes is how many notes are kept for a screen.
@@ -173,7 +175,7 @@ func (w *Watcher) addGPU(e Event) {
 		}
 		p := w.process(x.PID)
 		if !p.on(device, x.Used) {
-			continue // its main card is another
+			continue // this is not its main card
 		}
 		p.addUsed(e.T, x.Used)
 		if !p.seenStep {
@@ -337,7 +339,8 @@ func (w *Watcher) verdict() Reading {
 	return worst
 }
 
-// left returns the share of its memory that a process has left: of two in the same state, the one with less decides.
+// left returns the fraction of its memory that a process has left. Of two in the same state, the one with less left
+// determines the reading.
 func (w *Watcher) left(p *process) float64 {
 	capacity := w.capacity(p)
 	if capacity == 0 {
@@ -350,7 +353,7 @@ func (w *Watcher) left(p *process) float64 {
 	return 1 - held/capacity
 }
 
-// Advise replaces the advice for a state by one that was computed for this run.
+// Advise replaces the advice for a state with advice that was computed for this run.
 func (w *Watcher) Advise(s State, text string) {
 	if w.advised == nil {
 		w.advised = map[State]string{}
@@ -381,7 +384,7 @@ func (w *Watcher) last(r Reading) Reading {
 	return out
 }
 
-// Total returns the memory of the card as PyTorch sees it; 0 if no process has said so.
+// Total returns the memory of the card as PyTorch sees it; 0 if no process has reported it.
 func (w *Watcher) Total() int64 { return w.total }
 
 // Now returns the current reading.

@@ -27,12 +27,12 @@ def verdict(corpus, got):
         return ("wrong" if found else "right"), found
     if got["outcome"] == "refused":
         return refusals.sort(root, got, said)
-    if got["outcome"] == "not recognised":
-        return "not recognised", [(f"{got['kind']} of {got['system']}", got["error"][:160])]
+    if got["outcome"] == "not recognized":
+        return "not recognized", [(f"{got['kind']} of {got['system']}", got["error"][:160])]
     return got["outcome"], [(got["outcome"], "")]
 
 
-COLUMNS = ("right", "wrong", "helpful", "name", "unhelpful", "not recognised", "crash", "timeout")
+COLUMNS = ("right", "wrong", "helpful", "name", "unhelpful", "not recognized", "crash", "timeout")
 
 
 def table(rows):
@@ -76,7 +76,7 @@ def main():
     most = int(os.environ.get("MOST", "12"))
     print(table(rows), file=sys.stderr)
     for title, kind in (("Answered wrong", "wrong"), ("Unhelpful refusals", "unhelpful"), ("Names of models that are not known", "name"),
-                        ("Not recognised", "not recognised"), ("Refused helpfully", "helpful"), ("Timeouts", "timeout"), ("Crashes", "crash")):
+                        ("Not recognized", "not recognized"), ("Refused helpfully", "helpful"), ("Timeouts", "timeout"), ("Crashes", "crash")):
         print(f"\n## {title}\n{causes(rows, kind, most)}", file=sys.stderr)
 
 

@@ -67,7 +67,7 @@ def answer(snug, corpus, run):
         return dict(got, outcome="crash", error=err[-2000:])
     if code == 2:
         text = reason(err)
-        return dict(got, outcome="not recognised" if UNKNOWN.search(text) else "refused", error=text, notes=notes)
+        return dict(got, outcome="not recognized" if UNKNOWN.search(text) else "refused", error=text, notes=notes)
     return dict(got, outcome="answered", notes=notes, shown=shown(out), setup=setup(shown(out)))
 
 

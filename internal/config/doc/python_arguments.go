@@ -34,7 +34,7 @@ func (p *pyParser) noteParsed(target, value []pyToken) {
 	}
 }
 
-// parses reports whether a function returns parsed arguments, by its name: a parser's method, or a function of the program
+// parses reports whether a function's name suggests that it returns parsed arguments: a parser's method, or a function
 // such as get_args, which may be in another module.
 func parses(function pyToken) bool {
 	if function.kind != pyName {
@@ -42,7 +42,7 @@ func parses(function pyToken) bool {
 	}
 	words := strings.Split(strings.ToLower(function.text), "_")
 	if slices.Contains(words, "dataclasses") {
-		return false // whose fields have their own names
+		return false // its fields have their own names
 	}
 	return slices.ContainsFunc(words, func(w string) bool {
 		switch w {

@@ -113,8 +113,8 @@ func (p *pyParser) argument(into *node, tokens []pyToken) {
 	}
 }
 
-// tokenizer reads a call that cuts texts, whose result has no name: return tok(x["text"], truncation=True, max_length=256),
-// or the same in a lambda that one of several calls in a row gets.
+// tokenizer reads a truncating tokenizer call whose result is not assigned: return tok(x["text"], truncation=True,
+// max_length=256), or the same in a lambda in a chain of calls.
 func (p *pyParser) tokenizer(into *node, tokens []pyToken) {
 	if !slices.ContainsFunc(tokens, func(t pyToken) bool { return t.text == "truncation" }) {
 		return

@@ -4,12 +4,12 @@ package doc
 
 import "strings"
 
-// inJSON says why a value inside a JSON argument cannot be replaced.
+// inJSON is the reason why a value inside a JSON argument cannot be replaced.
 const inJSON = "it is inside a JSON argument"
 
-// jsonEntries returns the keys of an argument that is a JSON object, such as the one of
-// --gradient_checkpointing_kwargs '{"use_reentrant": false}'; nil for other texts. The values are shown at the
-// argument and cannot be changed.
+// jsonEntries returns the keys of an argument that is a JSON object, such as
+// --gradient_checkpointing_kwargs '{"use_reentrant": false}'; nil for other text. The values have the
+// argument's position and cannot be changed.
 func jsonEntries(text string, at *node) []entry {
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
 		return nil

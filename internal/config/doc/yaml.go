@@ -164,7 +164,7 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 	}
 }
 
-// columnOf returns the indentation of a byte.
+// columnOf returns the column of a byte, in characters.
 func (r *yamlReader) columnOf(at int) int {
 	begin := lineStart(r.src, at)
 	return utf8.RuneCount(bytes.TrimPrefix(r.src[begin:at], []byte(bom)))

@@ -66,7 +66,7 @@ func (r *Run) checkpointedTwice() []string {
 	return []string{fmt.Sprintf("%s: %s is on, and so is %s; the trainer refuses to start with both, so turn one off", sharded[0].Where(), sharded[0].Path, also)}
 }
 
-// settleReentrant fills in the kind of checkpointing if no key has it. The sharding's own checkpointing is never
+// settleReentrant fills in the kind of checkpointing if no key sets it. FSDP's own checkpointing is never
 // reentrant (accelerate 1.15, accelerator.py: checkpoint_wrapper).
 func (r *Run) settleReentrant(out map[string]any) {
 	if sharded, _ := r.CheckpointingKeys(); AnyOn(sharded) {

@@ -37,5 +37,5 @@ func (r *Run) largerEvaluation(run map[string]any) []string {
 	if of := r.BindingsOf("eval.batch"); len(of) > 0 {
 		where = of[0].Where()
 	}
-	return []string{fmt.Sprintf("%s: evaluation uses batches of %d, training %.0f; its logits are not counted, so the run may take more", where, size, batch)}
+	return []string{fmt.Sprintf("%s: evaluation uses batches of %d, training %.0f; its logits are not counted, so the run may need more memory than shown", where, size, batch)}
 }

@@ -153,7 +153,7 @@ func (r *Run) uncounted(fields map[string]any) []Missing {
 	}
 	for _, b := range r.BindingsOf("lora.targets") {
 		if names, _ := b.Value.([]string); len(names) > 1 && slices.Contains(names, setup.AllLinear) {
-			return []Missing{{Weights, fmt.Sprintf("%s: %s has %s besides %s, which is not estimated yet; measure it: snug profile -- <your command>", b.Where(), b.Path,
+			return []Missing{{Weights, fmt.Sprintf("%s: %s combines %s with %s; this combination is not estimated yet; measure it: snug profile -- <your command>", b.Where(), b.Path,
 				strings.Join(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == setup.AllLinear }), ", "), setup.AllLinear)}}
 		}
 	}

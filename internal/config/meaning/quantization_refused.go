@@ -74,5 +74,5 @@ func (r *Run) olderTRL() string {
 	if n, _ := fmt.Sscanf(r.trl, "0.%d", &minor); !r.Trainer().UsesTRL || n != 1 || minor >= 26 {
 		return ""
 	}
-	return fmt.Sprintf("the installed TRL %s keeps norms and adapters in float32 when weights are quantized; they are counted as in TRL 1.16, so the run takes more", r.trl)
+	return fmt.Sprintf("the installed TRL %s keeps norms and adapters in float32 when weights are quantized; they are counted as in TRL 1.16, so the run needs more memory than shown", r.trl)
 }

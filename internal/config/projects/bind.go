@@ -145,7 +145,7 @@ func (b Bound) ambiguity() string {
 	return fmt.Sprintf("%s:%d: this could be %s or %s; bind the right one in snug.yaml", b.File, b.Line, b.Path, strings.Join(b.rivals, ", "))
 }
 
-// Staged reports whether a setting has different values for different phases or data sets, rather than one
+// Staged reports whether a setting has different values for different phases or datasets, rather than one
 // value in several files.
 func (b Bound) Staged() bool {
 	return b.Setting == "positives" || b.Setting == "negatives" || strings.Contains(b.Key.Path, ".*.")

@@ -134,7 +134,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	return best[:1], nil
 }
 
-// Nonexistent ends the note on a file that is named and not there. The warnings of a run say what that means for it.
+// Nonexistent ends the note on a file that is named but missing. A warning says how that affects the run.
 const Nonexistent = ", which does not exist"
 
 func fileNames(of []*Source) []string {

@@ -11,19 +11,19 @@ import (
 	"snug/internal/pattern"
 )
 
-// A program may have its argument parser in another module of the project. The flags that the module declares are then
-// the program's own.
+// A program's argument parser may be in another module of the project. The flags that the module declares are then the
+// program's own.
 
 // importsOf matches an import at the beginning of a line: the module of "from module import names", the names, and the
 // modules of "import modules".
 var importsOf = pattern.New(`(?m)^(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, \t]+)|import[ \t]+([\w., \t]+))`)
 
 const (
-	maxImported = 32 // modules of the project that a program is searched for
-	maxParsers  = 4  // modules with flags that count as the program's
+	maxImported = 32 // project modules that are searched per program
+	maxParsers  = 4  // modules whose flags count as the program's
 )
 
-// withParsers returns the layers of a program: itself, and the modules with parsers that it imports.
+// withParsers returns the layers of a program: the program itself and the imported modules with parsers.
 func withParsers(files Files, name string, d *doc.Document) []tree.Layer {
 	out := []tree.Layer{{File: name, Doc: d}}
 	if d.Format() != doc.Python {
@@ -44,8 +44,8 @@ func withParsers(files Files, name string, d *doc.Document) []tree.Layer {
 	return out
 }
 
-// moduleFiles returns where the modules of an import may be, for a program in a folder: Python looks there first. A folder
-// that is a package may be below the folder that the program is started from.
+// moduleFiles returns the possible paths of imported modules: first in the program's folder, as in Python, then relative
+// to the project, because a package may be started from a folder above it.
 func moduleFiles(folder string, m []string) (out []string) {
 	add := func(module string) {
 		dots := len(module) - len(strings.TrimLeft(module, "."))
@@ -78,7 +78,7 @@ func moduleFiles(folder string, m []string) (out []string) {
 	return out
 }
 
-// parserAt returns a module that declares flags and does not train itself; nil if the file is none.
+// parserAt returns the module in a file if it declares flags and does not train; otherwise nil.
 func parserAt(files Files, name string) *doc.Document {
 	text, err := files.ReadFile(name)
 	if err != nil || len(text) > largestFile || !strings.Contains(string(text), "add_argument(") || trainsHere.In(string(text)) {

@@ -7,7 +7,7 @@ import "snug/internal/config/doc"
 const kohyaArgs = "kohya-ss/sd-scripts, library/train_util.py and docs/config_README-en.md"
 
 // kohya is the TOML of kohya's sd-scripts: --config_file with the arguments, with or without sections, and
-// --dataset_config with a batch per data set, which takes precedence over the arguments.
+// --dataset_config with a batch per dataset, which takes precedence over the arguments.
 var kohya = System{
 	Name: "kohya", Title: "kohya sd-scripts", Formats: []doc.Format{doc.TOML},
 	Signs: []string{

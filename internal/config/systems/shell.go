@@ -51,7 +51,7 @@ func shellKeys() []Key {
 		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
 		{Setting: "link", Path: "**.c", Kind: Link, Endings: []string{".yaml", ".yml", ".json", ".toml"}, Source: byCustom}, // otherwise a command: bash -c
 		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
-		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // otherwise a part of a data set: ro-en,
+		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // otherwise a part of a dataset: ro-en,
 	}
 	out = slices.Concat(out, launcherKeys(), at("**.", shellUnsimulated(megatron, swift)...))
 	return append(out, plainKeys()...)

@@ -148,7 +148,7 @@ type Loading struct {
 	PreparesQuantized, CastsBack, UncastIfSharded bool
 	// QuantizedAdapters is the type that adapters on quantized weights are cast to.
 	QuantizedAdapters string
-	CastsIfBF16       bool
+	CastsIfBF16       bool // CastsBack and QuantizedAdapters apply only in bf16
 	// QuantizesItself describes the trainer's own code for quantizing; "" if it uses bitsandbytes.
 	QuantizesItself string
 }

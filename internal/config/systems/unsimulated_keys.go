@@ -7,10 +7,10 @@ type Deviation string
 
 // The deviations.
 const (
-	takesLess     Deviation = "this is not counted, so the run takes less"
-	takesMore     Deviation = "this is not counted, so the run takes more"
-	takesMoreOver Deviation = "this is not counted, so the run takes more on several machines"
-	takesEither   Deviation = "this is not counted, so the run may take more or less"
+	takesLess     Deviation = "this is not counted, so the run needs less memory than shown"
+	takesMore     Deviation = "this is not counted, so the run needs more memory than shown"
+	takesMoreOver Deviation = "this is not counted, so on several machines the run needs more memory than shown"
+	takesEither   Deviation = "this is not counted, so the run may need more or less memory than shown"
 )
 
 // less returns a switch that saves memory that the figures count.

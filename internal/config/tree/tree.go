@@ -22,7 +22,7 @@ type Layer struct {
 	File  string        // its name
 	Doc   *doc.Document // its contents
 	Mount doc.Path      // the key, nil for the root
-	// FlagsOnly means that only the flags count that it declares: a module with a program's argument parser.
+	// FlagsOnly means that only the flags it declares count: it is a module with a program's argument parser.
 	FlagsOnly bool
 }
 

@@ -44,10 +44,10 @@ type sampler struct {
 // card contains a GPU's constant properties.
 type card struct {
 	index      int
-	slice      *int // nil: the whole GPU
-	instance   int  // of a MIG instance: the driver's number for it, by which it lists processes
+	slice      *int // nil for the whole GPU
+	instance   int  // the driver's number for a MIG instance, by which it lists processes
 	handle     handle
-	parent     handle // the GPU's own
+	parent     handle // of the whole GPU
 	name, uuid string
 	powerLimit *float64
 }
@@ -79,7 +79,7 @@ func (a *sampler) find() error {
 	return nil
 }
 
-// slices returns the MIG instances of a GPU; none if it is not cut. Processes then run on them alone.
+// slices returns the MIG instances of a GPU, or none if MIG is off. With MIG, processes run only on instances.
 func (a *sampler) slices(of card) []card {
 	l := a.library
 	if on, c := l.MIG(of.handle); c != success || !on {
@@ -116,8 +116,8 @@ func (a *sampler) Sample(context.Context) ([]gpu.Sample, error) {
 	return out, nil
 }
 
-// sample asks one GPU or MIG instance. The driver counts load only for whole GPUs; power is that of all instances
-// together, so an instance has neither.
+// sample queries one GPU or MIG instance. The driver reports load and power only for whole GPUs, so an instance has
+// neither.
 func (a *sampler) sample(x card) gpu.Sample {
 	l := a.library
 	s := gpu.Sample{Maker: gpu.NVIDIA, Index: x.index, Slice: x.slice, Name: x.name, UUID: x.uuid, PowerLimit: x.powerLimit}
@@ -152,7 +152,7 @@ func (a *sampler) sample(x card) gpu.Sample {
 // mostNames limits the cache of process names; it is emptied when full.
 const mostNames = 1024
 
-// processes lists the processes of a GPU or of a MIG instance. The name of each is asked once.
+// processes lists the processes of a GPU or of a MIG instance. The name of each is queried once.
 func (a *sampler) processes(x card) []gpu.Process {
 	list, c := a.library.Processes(x.parent)
 	if c != success {

@@ -59,7 +59,7 @@ func TestSampleBad(t *testing.T) {
 	}
 }
 
-// TestSampleSlices samples a GPU that is cut: the long answer has its MIG instances.
+// TestSampleSlices samples a GPU with MIG instances, which only the long output contains.
 func TestSampleSlices(t *testing.T) {
 	s, err := recorded(t, "mig.csv", "", "mig.xml", "mig.list").Open(context.Background())
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 const (
 	quantBlock = 64  // numbers that share a scale
 	scaleBlock = 256 // scales that share a second scale, with double quantization
-	quantCodes = 16  // values of 4 bits
-	scaleCodes = 256 // values of 8 bits
+	quantCodes = 16  // number of 4-bit values
+	scaleCodes = 256 // number of 8-bit values
 )
 
 // Quantization describes how the frozen weights of linear layers are quantized. The choice of 4-bit type does not
@@ -27,7 +27,7 @@ type Quantization struct {
 	Double   bool         // double quantization: scales are quantized to 8 bits
 	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs and dequantized weights are cast to it
 	Storage  shadow.DType // bnb_4bit_quant_storage: the type of the tensor that holds quantized weights; None is uint8
-	Sharded  bool         // as under FSDP: a quantized weight goes to host memory, and its scales stay on the GPU
+	Sharded  bool         // FSDP: quantized weights go to host memory, and their scales stay on the GPU
 	Prepare  bool         // prepare_model_for_kbit_training: weights that are not quantized become float32
 	Saved    bool         // the checkpoint contains quantized weights, so no weight is ever loaded in full
 	CastBack bool         // norms, embeddings and head are cast back afterwards, as Axolotl does

@@ -187,8 +187,8 @@ func TestGPUFallsOffTheBus(t *testing.T) {
 	}
 }
 
-// TestMIG samples a GPU that is cut: each instance is a card of its own, with its own processes, and a run on one of them
-// can use no more than that instance has.
+// TestMIG samples a GPU with MIG instances: each is a separate card with its own processes, and a run on an instance can
+// use only the memory of that instance.
 func TestMIG(t *testing.T) {
 	first, second := 0, 1
 	const g = 1 << 30

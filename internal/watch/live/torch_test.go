@@ -43,7 +43,7 @@ func TestTorchCommand(t *testing.T) {
 	checkSteps(t, events)
 }
 
-// TestTorchRanks runs the training under torchrun: each process says which rank it is.
+// TestTorchRanks runs the training under torchrun, where each process reports its rank.
 func TestTorchRanks(t *testing.T) {
 	python := os.Getenv("SNUG_TEST_PYTHON")
 	if python == "" {

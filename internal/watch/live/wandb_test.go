@@ -17,8 +17,8 @@ import (
 	"snug/internal/watch"
 )
 
-// TestTorchWandB runs a training that logs to a real Weights & Biases, offline, and reads the run with wandb's own reader:
-// the probe's numbers are in the lines that the program logs, and add none of their own.
+// TestTorchWandB runs a program that logs to the real Weights & Biases, offline, and reads the log with wandb's own reader:
+// the probe's numbers are in the lines that the program logs, and there are no additional lines.
 func TestTorchWandB(t *testing.T) {
 	python := os.Getenv("SNUG_TEST_WANDB")
 	if python == "" {
@@ -42,7 +42,7 @@ func TestTorchWandB(t *testing.T) {
 	}
 	lines := wandbHistory(t, python, folder)
 	if len(lines) != 40 {
-		t.Fatalf("%d lines, one a step would be 40\n%s", len(lines), out.String())
+		t.Fatalf("%d lines, want one per step, 40\n%s", len(lines), out.String())
 	}
 	checkLogged(t, lines, kinds(events, watch.KindStep))
 }
@@ -68,7 +68,7 @@ func wandbHistory(t *testing.T, python, folder string) (out []map[string]any) {
 	return out
 }
 
-// checkLogged checks that about one line a second has the numbers of its step.
+// checkLogged checks that about one line per second has the numbers of its step.
 func checkLogged(t *testing.T, lines []map[string]any, steps []watch.Event) {
 	t.Helper()
 	byStep := map[int]watch.Step{}
@@ -96,7 +96,7 @@ func checkLogged(t *testing.T, lines []map[string]any, steps []watch.Event) {
 		}
 	}
 	if logged < 3 || logged == len(lines) {
-		t.Errorf("%d of %d lines have memory, want about one a second", logged, len(lines))
+		t.Errorf("%d of %d lines have memory, want about one per second", logged, len(lines))
 	}
 	if evaluations == 0 || evaluations > 4 {
 		t.Errorf("%d lines have an evaluation's memory; there are 4 evaluations", evaluations)

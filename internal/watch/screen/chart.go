@@ -52,10 +52,10 @@ const smallShare = 0.2
 // series is the data of a curve.
 type series struct {
 	inner, outer []uint64
-	line         []uint64 // what was predicted; nil: nothing
+	line         []uint64 // the prediction; nil if there is none
 	from, to     string   // labels of its ends
 	what         string   // its title
-	capacity     float64  // what could be used at most
+	capacity     float64  // the available memory
 }
 
 func (x series) most() uint64 {

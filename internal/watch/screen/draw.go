@@ -125,7 +125,7 @@ func (c Canvas) verdict(v watch.View) []string {
 	return append(lines, c.prediction(v)...)
 }
 
-// prediction says how the run compares with what was predicted; nothing if nothing was.
+// prediction returns the lines that compare the run with its prediction, if there is one.
 func (c Canvas) prediction(v watch.View) []string {
 	if v.Expected == nil {
 		return nil
@@ -148,7 +148,7 @@ func (c Canvas) prediction(v watch.View) []string {
 	return []string{c.dim(fmt.Sprintf("As predicted: steps allocate up to %v.", units.Bytes(v.Expected.Highest().Allocated)))}
 }
 
-// who returns what people call a process: its rank, or its number.
+// who returns the name of a process for people: its rank, or its number.
 func who(v watch.View, pid int) string {
 	for _, p := range v.Processes {
 		if p.PID == pid && p.Rank != nil {
@@ -247,10 +247,10 @@ func (c Canvas) card(x watch.CardView) string {
 	return text
 }
 
-// wide is the width from which there is room for more than memory and load.
+// wide is the minimum width at which more than memory and load is shown.
 const wide = 100
 
-// shortName returns the name of a card in at most twelve columns: whole words, without the maker's.
+// shortName returns the name of a card in at most twelve columns: whole words, without the manufacturer.
 func shortName(name string) string {
 	const most = 12
 	for _, maker := range []string{"NVIDIA ", "AMD ", "GeForce ", "Instinct "} {
@@ -322,7 +322,7 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 	}
 	peak := fmt.Sprintf("peak %s", units.Bytes(p.Step.PeakAllocated))
 	for _, more := range []string{fmt.Sprintf("; tensors %s, %s", units.Bytes(p.Step.Allocated), peak), "; " + peak} {
-		if lipgloss.Width(text)+len(more) <= c.Width-2 { // two columns are the margin's
+		if lipgloss.Width(text)+len(more) <= c.Width-2 { // two columns are margin
 			return text + more
 		}
 	}

@@ -59,7 +59,7 @@ func eight() watch.View {
 	return w.View()
 }
 
-// predicted returns a run whose steps take what was predicted, until a larger batch comes.
+// predicted returns a run that matches its prediction until a larger batch arrives.
 func predicted() watch.View {
 	const g = 1 << 30
 	w := watch.New(watch.Options{})

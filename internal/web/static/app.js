@@ -48,7 +48,7 @@ function showEstimate(a) {
   const name = state.profile || state.config?.model_type || state.model;
   $("verdict").className = fits ? "" : "bad";
   $("verdict").textContent = room
-    ? `${name} ${fits ? "fits" : "does not fit"} ${state.gpu}: ${bytes(a.device_peak)} of ${bytes(room)}${fits ? `, ${bytes(room - a.device_peak)} to spare` : ""}`
+    ? `${name} ${fits ? "fits" : "does not fit"} on ${state.gpu}: ${bytes(a.device_peak)} of ${bytes(room)}${fits ? `, ${bytes(room - a.device_peak)} to spare` : ""}`
     : `${name} takes ${bytes(a.device_peak)} of the card`;
   const parts = Object.entries({ ...a.components, outside: a.outside }).filter(([, v]) => v > 0);
   const scale = Math.max(a.device_peak, room);

@@ -1,4 +1,4 @@
-"""Prints the history of an offline run, one JSON object a line, with wandb's own reader."""
+"""Prints the history of an offline run, one JSON object per line, with wandb's own reader."""
 import json
 import sys
 

@@ -1,4 +1,4 @@
-"""train.py under a real Weights & Biases: the program logs its loss in every step. Nothing is sent."""
+"""Runs train.py with the real Weights & Biases, offline, and logs its loss in every step."""
 import runpy
 import sys
 import time
@@ -12,7 +12,7 @@ step = 0
 
 
 def zero_grad(self, *args, **kwargs):
-    """Logs after each step, as a training loop does. A step is long enough for the probe to add to some of them."""
+    """Logs after each step, as a training loop does. Steps take long enough for the probe to add its numbers to some lines."""
     global step
     step += 1
     wandb.log({"loss": 1 / step})
