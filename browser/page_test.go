@@ -25,13 +25,13 @@ import (
 )
 
 // serve starts the program and returns the address of its page.
-func serve(t *testing.T) string {
+func serve(t *testing.T, args ...string) string {
 	t.Helper()
 	program := os.Getenv("SNUG")
 	if program == "" {
 		t.Skip("SNUG names no program; .ci/page sets it")
 	}
-	cmd := exec.Command(program, "serve", "--address", "127.0.0.1:0")
+	cmd := exec.Command(program, append([]string{"serve", "--address", "127.0.0.1:0"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestAccessible(t *testing.T) {
 		}
 	}
 	for _, theme := range []string{"one theme", "the other"} {
-		for _, view := range []string{"plan", "cards", "snapshot"} {
+		for _, view := range []string{"plan", "cards", "snapshot", "live", "tune"} {
 			do(t, ctx, view, chromedp.Click(chromedp.CSS("#tab-"+view)), chromedp.WaitVisible(chromedp.CSS("#view-"+view)))
 			check(view + ", " + theme)
 		}
@@ -260,6 +260,12 @@ func TestPictures(t *testing.T) {
 	ctx, _ := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=llama-3.2-1b&batch=4&seq=1024&precision=amp-bf16&gpu=A100-40GB"), shows("verdict", "A100"), shows("tensors", "memory"), shows("curve-text", "largest"))
 	do(t, ctx, "the best settings", chromedp.Click(chromedp.CSS("#optimize")), chromedp.WaitVisible(chromedp.CSS("#ladder button")))
+	pictures(t, ctx, "page")
+}
+
+// pictures writes a view at three widths.
+func pictures(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
 	for _, width := range []int64{390, 820, 1280} {
 		do(t, ctx, "another width", chromedp.EmulateViewport(width, 900), chromedp.Sleep(300*time.Millisecond))
 		wide, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
@@ -271,10 +277,10 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if wide {
-			t.Errorf("at %d pixels the page has to be scrolled sideways", width)
+			t.Errorf("%s: at %d pixels the page has to be scrolled sideways", name, width)
 		}
 		if folder := os.Getenv("PICTURES"); folder != "" {
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("page-%d.jpg", width)), picture, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d.jpg", name, width)), picture, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

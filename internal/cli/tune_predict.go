@@ -43,6 +43,8 @@ type tuner struct {
 	key     string
 	earlier int // trials of an earlier tune that were used
 	now     atomic.Pointer[progressNow]
+
+	unpublished bool // the report could not be stored, and the user was told
 }
 
 // newTuner reads the run, checks that its values have a place in the command, and predicts.

@@ -49,7 +49,7 @@ CREATE TABLE runs (
 	step_seconds REAL NOT NULL
 );
 CREATE INDEX runs_alike ON runs (card, torch, family);
-PRAGMA user_version = 1;` + trialsSchema
+PRAGMA user_version = 1;` + trialsSchema + tunesSchema
 
 const version = 1
 
@@ -159,7 +159,7 @@ func (s *Store) prepare() error {
 		return err
 	case made:
 		if err = scrub(tx); err == nil {
-			_, err = tx.Exec(trialsSchema)
+			_, err = tx.Exec(trialsSchema + tunesSchema)
 		}
 	default:
 		_, err = tx.Exec(schema)

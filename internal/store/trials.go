@@ -116,8 +116,11 @@ func scanTrial(rows *sql.Rows) (t Trial, ok bool) {
 	return t, t.check() == nil
 }
 
-// DeleteTrials removes the trials of a tune, or of all with "", and returns how many there were.
+// DeleteTrials removes the trials of a tune, or of all with "", with the reports, and returns how many trials there were.
 func (s *Store) DeleteTrials(tune string) (int, error) {
+	if _, err := s.db.Exec("DELETE FROM tunes WHERE ? IN ('', tune)", tune); err != nil {
+		return 0, failed(s.path, err)
+	}
 	done, err := s.db.Exec("DELETE FROM trials WHERE ? IN ('', tune)", tune)
 	if err != nil {
 		return 0, failed(s.path, err)

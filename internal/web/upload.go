@@ -21,10 +21,11 @@ const mostUploads = 8
 
 // uploads are the files that the page was given. They are in memory only, and a question can name no others.
 type uploads struct {
-	mu        sync.Mutex
-	next      int
-	profiles  []upload[[]byte]
-	snapshots []upload[*snapshot.Recording]
+	mu         sync.Mutex
+	next       int
+	profiles   []upload[[]byte]
+	snapshots  []upload[*snapshot.Recording]
+	recordings []upload[[]byte]
 }
 
 type upload[T any] struct {
