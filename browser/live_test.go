@@ -113,9 +113,13 @@ func TestTune(t *testing.T) {
 	ctx, complaints := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#view=tune&model=gpt2&batch=1&seq=64"), shows("tune-state", "No tune has run"))
 	cmd := exec.Command(os.Getenv("SNUG"), "tune", "--setup", "run.yaml", "--gpu", "H200", "--limit", "12GiB", "--", "sh", "train.sh", "{batch}", "{accumulation}", "{checkpointing}")
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "MORE=12")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "MORE=12", "SLOW=2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, "while it runs", shows("tune-state", "Running: nothing has fit yet"), shows("tune-now", "Trying batch 16 × 4"), shows("tune-trials", "out-of-memory"))
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
 	}
 	do(t, ctx, "the report", shows("tune-state", "Finished: best: batch"), shows("tune-trials", "out-of-memory"), shows("tune-decisions", "start"), shows("tune-command", "sh train.sh"), chromedp.WaitVisible(chromedp.CSS("#tune-chart canvas")))
 	if os.Getenv("PICTURES") != "" {

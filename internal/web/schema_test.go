@@ -231,7 +231,7 @@ func TestNoRequestIsTheServersFault(t *testing.T) {
 	}
 	seen := tried(t, 1, n)
 	t.Logf("answers by status: %v", seen)
-	if seen[0] < n/20 || seen[400] < n/8 {
+	if seen[0] < n/40 || seen[400] < n/8 {
 		t.Errorf("the generator is too blunt or too sharp: %v", seen)
 	}
 }
