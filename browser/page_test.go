@@ -224,6 +224,21 @@ func TestKeyboard(t *testing.T) {
 		}
 	}
 	do(t, ctx, "the next view", chromedp.Focus(chromedp.CSS("#tab-plan")), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-cards")))
+	do(t, ctx, "to the live view", chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-live")))
+	reached = map[string]bool{}
+	for range 16 {
+		do(t, ctx, "Tab", chromedp.KeyEvent(kb.Tab))
+		id, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.getAttribute("aria-label") || ""`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reached[id] = true
+	}
+	for _, id := range []string{"live-source", "recording", "copy-live", "copy-readings", "live-command", "What changed"} {
+		if !reached[id] {
+			t.Errorf("Tab does not reach %s in the live view; it reaches %v", id, reached)
+		}
+	}
 }
 
 // TestAccessible runs axe on every view, light and dark.
