@@ -24,14 +24,14 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// serve starts the program and returns its page's address.
-func serve(t *testing.T) string {
+// serve starts the program and returns the address of its page.
+func serve(t *testing.T, args ...string) string {
 	t.Helper()
 	program := os.Getenv("SNUG")
 	if program == "" {
 		t.Skip("SNUG names no program; .ci/page sets it")
 	}
-	cmd := exec.Command(program, "serve", "--address", "127.0.0.1:0")
+	cmd := exec.Command(program, append([]string{"serve", "--address", "127.0.0.1:0"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -224,6 +224,21 @@ func TestKeyboard(t *testing.T) {
 		}
 	}
 	do(t, ctx, "the next view", chromedp.Focus(chromedp.CSS("#tab-plan")), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-cards")))
+	do(t, ctx, "to the live view", chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-live")))
+	reached = map[string]bool{}
+	for range 16 {
+		do(t, ctx, "Tab", chromedp.KeyEvent(kb.Tab))
+		id, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.getAttribute("aria-label") || ""`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reached[id] = true
+	}
+	for _, id := range []string{"live-source", "recording", "copy-live", "copy-readings", "live-command", "What changed"} {
+		if !reached[id] {
+			t.Errorf("Tab does not reach %s in the live view; it reaches %v", id, reached)
+		}
+	}
 }
 
 // TestAccessible runs axe on every view, light and dark.
@@ -246,7 +261,7 @@ func TestAccessible(t *testing.T) {
 		}
 	}
 	for _, theme := range []string{"one theme", "the other"} {
-		for _, view := range []string{"plan", "cards", "snapshot"} {
+		for _, view := range []string{"plan", "cards", "snapshot", "live", "tune"} {
 			do(t, ctx, view, chromedp.Click(chromedp.CSS("#tab-"+view)), chromedp.WaitVisible(chromedp.CSS("#view-"+view)))
 			check(view + ", " + theme)
 		}
@@ -260,6 +275,12 @@ func TestPictures(t *testing.T) {
 	ctx, _ := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=llama-3.2-1b&batch=4&seq=1024&precision=amp-bf16&gpu=A100-40GB"), shows("verdict", "A100"), shows("tensors", "memory"), shows("curve-text", "largest"))
 	do(t, ctx, "the best settings", chromedp.Click(chromedp.CSS("#optimize")), chromedp.WaitVisible(chromedp.CSS("#ladder button")))
+	pictures(t, ctx, "page")
+}
+
+// pictures writes a view at three widths.
+func pictures(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
 	for _, width := range []int64{390, 820, 1280} {
 		do(t, ctx, "another width", chromedp.EmulateViewport(width, 900), chromedp.Sleep(300*time.Millisecond))
 		wide, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
@@ -271,10 +292,10 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if wide {
-			t.Errorf("at %d pixels the page must be scrolled sideways", width)
+			t.Errorf("%s: at %d pixels the page has to be scrolled sideways", name, width)
 		}
 		if folder := os.Getenv("PICTURES"); folder != "" {
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("page-%d.jpg", width)), picture, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d.jpg", name, width)), picture, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -83,6 +83,7 @@ func condition(cond string) (bool, error) {
 //	exits N COMMAND...     run a command and expect this exit code
 //	bytes FILE "TEXT"      write a file, TEXT being a Go string literal
 //	head FILE N OUT        the first N bytes of a file
+//	tunes                  print the reports of tunes in the store, as snug serve shows them
 func TestScripts(t *testing.T) {
 	recordings, err := filepath.Abs("../snapshot/testdata")
 	if err != nil {
@@ -110,7 +111,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: condition,
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "bytes": bytes_, "head": head_},
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "bytes": bytes_, "head": head_, "tunes": tunes_},
 	})
 }
 
@@ -160,6 +161,12 @@ func head_(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data[:n], 0o644))
+}
+
+func tunes_(ts *testscript.TestScript, _ bool, _ []string) {
+	list, err := Env{Getenv: ts.Getenv}.tunes()
+	ts.Check(err)
+	ts.Check(printJSON(ts.Stdout(), list))
 }
 
 // TestHelpFits checks that every help text fits a terminal of 80 columns.

@@ -31,6 +31,7 @@ func TestPagesRun(t *testing.T) {
 		}
 		lines = append(lines, commandsIn(string(page))...)
 	}
+	lines = append(lines, commandsOfSeeds(t)...)
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
 	if len(lines) < 60 {
@@ -45,6 +46,26 @@ func TestPagesRun(t *testing.T) {
 		runShown(t, line)
 	}
 }
+
+// commandsOfSeeds returns the commands of docs/seeds, except for those that are shown with their output, which
+// TestRecordedPages runs.
+func commandsOfSeeds(t *testing.T) (out []string) {
+	t.Helper()
+	pages, err := filepath.Glob("../../docs/seeds/*.md")
+	if err != nil || len(pages) != 5 {
+		t.Fatalf("%d pages of seeds: %v", len(pages), err)
+	}
+	for _, path := range pages {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, commandsIn(withOutput.ReplaceAllString(string(page), ""))...)
+	}
+	return out
+}
+
+var withOutput = regexp.MustCompile("(?s)```\n\\$ snug .*?\n```\n")
 
 var inline = regexp.MustCompile("`(snug [^`]+)`")
 

@@ -14,23 +14,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProfilePage runs the commands of docs/profile.md in order, in a folder with the measured recordings,
-// and compares their output with the page.
-func TestProfilePage(t *testing.T) {
-	const path = "../../docs/profile.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+// TestRecordedPages runs the commands of docs/profile.md and of the pages in docs/seeds in order, in a folder with
+// the measured recordings, and compares their output with the pages.
+func TestRecordedPages(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/seeds/*.md")
+	if err != nil || len(pages) != 5 {
+		t.Fatalf("%d pages of seeds: %v", len(pages), err)
 	}
-	got := shownAgain(t, string(page))
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+	for _, path := range append(pages, "../../docs/profile.md") {
+		page, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if diff := cmp.Diff(string(page), got); diff != "" {
-		t.Errorf("the page shows (-), the commands print (+); -update writes it:\n%s", diff)
+		got := shownAgain(t, string(page))
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(string(page), got); diff != "" {
+			t.Errorf("%s shows (-), the commands print (+); -update writes it:\n%s", path, diff)
+		}
 	}
 }
 
@@ -45,6 +50,9 @@ func shownAgain(t *testing.T, page string) string {
 		Open: func(path string) (io.ReadCloser, error) {
 			if data, ok := written[path]; ok {
 				return io.NopCloser(bytes.NewReader(data)), nil
+			}
+			if f, err := os.Open(filepath.Join("../../docs/seeds", path)); err == nil {
+				return f, nil
 			}
 			return os.Open(filepath.Join("../../testdata/measured/traces", path))
 		},

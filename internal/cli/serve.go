@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -18,22 +19,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"snug/internal/gpu"
+	"snug/internal/store"
+	"snug/internal/watch"
+	"snug/internal/watch/live"
 	"snug/internal/web"
 )
 
 type serveOptions struct {
 	address string
 	token   string
+	watch   []string
 }
 
 const serveLong = `Serve a web page on this machine: the planner with a control for every setting,
-one step over time, memory against batch size, all cards compared, and a viewer
-for memory snapshots. The page is built into snug and works offline. The same
-answers are available as JSON; /api/v1/openapi.json describes the API.
+one step over time, memory against batch size, all cards compared, a viewer for
+memory snapshots, and live views of snug watch and snug tune. The page is built
+into snug and works offline. The same answers are available as JSON;
+/api/v1/openapi.json describes the API.
 
 Only this machine can connect, unless --address names another interface. Then
 every request needs a token: the one given with --token, or a new one, which is
-part of the printed address. Requests cannot read files; uploads stay in memory.`
+part of the printed address. --watch names a recording to show live, while
+snug watch --record writes it. Requests cannot read other files; uploads stay in
+memory.`
 
 func newServe(env Env) *cobra.Command {
 	var o serveOptions
@@ -41,12 +49,13 @@ func newServe(env Env) *cobra.Command {
 		Use:     "serve",
 		Short:   "Serve the planner and the snapshot viewer as a local page",
 		Long:    serveLong,
-		Example: "  snug serve\n  snug serve --address :8080 --token \"$SECRET\"",
+		Example: "  snug serve\n  snug serve --address :8080 --token \"$SECRET\"\n  snug serve --watch run.jsonl",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), env, o) },
 	}
 	cmd.Flags().StringVar(&o.address, "address", "127.0.0.1:7684", "`host:port` to listen on; port 0 is any free port")
 	cmd.Flags().StringVar(&o.token, "token", "", "`token` that every request must have")
+	cmd.Flags().StringArrayVar(&o.watch, "watch", nil, "show this `recording` live, also while snug watch --record writes it; may be repeated")
 	return cmd
 }
 
@@ -67,7 +76,10 @@ func runServe(ctx context.Context, env Env, o serveOptions) error {
 		o.token = rand.Text()
 	}
 	server := &http.Server{
-		Handler:           web.New(web.Options{Version: env.Build.Version, Here: env.cardHere(ctx), Hosts: hostsOf(host), Token: o.token, Work: env.CPUs}),
+		Handler: web.New(web.Options{
+			Version: env.Build.Version, Here: env.cardHere(ctx), Hosts: hostsOf(host), Token: o.token, Work: env.CPUs,
+			Live: env.live(o.watch), Replay: live.Replay, Tunes: env.tunes,
+		}),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 	}
@@ -131,4 +143,37 @@ func (e Env) cardHere(ctx context.Context) *gpu.Card {
 		return nil
 	}
 	return &visible[0].Card
+}
+
+// live lists what the page can watch: the recordings of --watch, then the GPUs of this machine.
+func (e Env) live(recordings []string) []web.Live {
+	var out []web.Live
+	for i, path := range recordings {
+		out = append(out, web.Live{ID: fmt.Sprintf("file-%d", i+1), Name: path, Run: func(ctx context.Context, _ float64, emit func(watch.Event)) error {
+			err := live.Follow(ctx, func() (io.ReadCloser, error) { return e.Open(path) }, emit)
+			switch {
+			case errors.Is(err, live.ErrReplaced):
+				return web.ErrAgain
+			case err != nil:
+				return fmt.Errorf("reading %s: %w", path, reason(err))
+			}
+			return nil
+		}})
+	}
+	if len(e.Samplers) > 0 {
+		out = append(out, web.Live{ID: "gpus", Name: "the GPUs of this machine", Run: func(ctx context.Context, _ float64, emit func(watch.Event)) error {
+			return live.Run(ctx, live.Config{Sources: e.Samplers, Interval: time.Second}, emit)
+		}})
+	}
+	return out
+}
+
+// tunes returns the reports of snug tune in the store of this machine.
+func (e Env) tunes() ([]web.Tune, error) {
+	list, err := fromStore(e, (*store.Store).Tunes)
+	var out []web.Tune
+	for _, t := range list {
+		out = append(out, web.Tune(t))
+	}
+	return out, err
 }

@@ -120,6 +120,9 @@ func runTune(ctx context.Context, env Env, o *tuneOptions, args []string) error 
 		return t.showPlan()
 	}
 	if err := t.climbAll(ctx); err != nil {
+		if t.key != "" {
+			t.publish(nil, false)
+		}
 		return err
 	}
 	return t.report()

@@ -26,25 +26,26 @@ import (
 
 // tuner is the state of one tune: what is known before the first trial, and the results of the trials.
 type tuner struct {
-	env      Env
-	o        *tuneOptions
-	words    []string // the training command
-	session  *record.Session
-	today    *today
-	base     *setup.Setup // the run as it is
-	card     gpu.Card
-	climb    *tune.Climb
-	limit    uint64        // bytes that PyTorch may reserve
-	made     int           // recordings that were made for the prediction
-	notes    []string      // what the user should know
-	steps    []tune.Step   // the decisions, in order
-	lines    []trialRecord // the trials of this tune, in order
-	key      string
-	started  int // trials of this tune and the one that it continues
-	earlier  int // trials of an earlier tune that were used
-	now      runningTrials
-	expected int      // trials that are still to come, those that are running included, if they go as predicted
-	cluster  *cluster // nil: trials run here
+	env         Env
+	o           *tuneOptions
+	words       []string // the training command
+	session     *record.Session
+	today       *today
+	base        *setup.Setup // the run as it is
+	card        gpu.Card
+	climb       *tune.Climb
+	limit       uint64        // bytes that PyTorch may reserve
+	made        int           // recordings that were made for the prediction
+	notes       []string      // what the user should know
+	steps       []tune.Step   // the decisions, in order
+	lines       []trialRecord // the trials of this tune, in order
+	key         string
+	started     int // trials of this tune and the one that it continues
+	earlier     int // trials of an earlier tune that were used
+	now         runningTrials
+	expected    int      // trials that are still to come, those that are running included, if they go as predicted
+	cluster     *cluster // nil: trials run here
+	unpublished bool     // the report could not be stored, and the user was told
 }
 
 // newTuner reads the run, checks that its values can be set in the command, and predicts.

@@ -83,3 +83,23 @@ func (t *tuner) keep(c tune.Candidate, r tune.Result) error {
 		Outcome: string(r.Outcome), Result: text,
 	})
 }
+
+// publish stores the report as it stands, for those who follow the tune from another process (snug serve).
+func (t *tuner) publish(files *applyReport, running bool) {
+	err := func() error {
+		text, err := json.Marshal(t.asJSON(files))
+		if err != nil {
+			return err
+		}
+		s, err := store.Open(store.Path(t.env.Getenv))
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return s.SaveTune(store.Tune{ID: t.key, Running: running, Report: text})
+	}()
+	if err != nil && !t.unpublished {
+		t.unpublished = true
+		t.env.say("snug serve cannot show this tune: its report cannot be stored: " + oneLine(err.Error()))
+	}
+}

@@ -42,6 +42,7 @@ func (t *tuner) report() error {
 	if err != nil {
 		return err
 	}
+	t.publish(files, false)
 	if t.o.html != "" {
 		if err := t.page(files); err != nil {
 			return err

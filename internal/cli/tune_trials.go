@@ -60,6 +60,7 @@ func (t *tuner) climbOn(ctx context.Context) error {
 		if step.Next == nil {
 			return t.failure()
 		}
+		t.publish(nil, true)
 		r, err := t.trial(ctx, *step.Next)
 		if err != nil {
 			return err

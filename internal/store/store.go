@@ -48,7 +48,7 @@ CREATE TABLE runs (
 	step_seconds REAL NOT NULL
 );
 CREATE INDEX runs_alike ON runs (card, torch, family);
-PRAGMA user_version = 1;` + trialsSchema + jobsSchema
+PRAGMA user_version = 1;` + trialsSchema + jobsSchema + tunesSchema
 
 const version = 1
 
@@ -158,7 +158,7 @@ func (s *Store) prepare() error {
 		return err
 	case made:
 		if err = scrub(tx); err == nil {
-			_, err = tx.Exec(trialsSchema + jobsSchema)
+			_, err = tx.Exec(trialsSchema + jobsSchema + tunesSchema)
 		}
 	default:
 		_, err = tx.Exec(schema)

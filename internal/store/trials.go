@@ -118,6 +118,9 @@ func scanTrial(rows *sql.Rows) (t Trial, ok bool) {
 
 // DeleteTrials removes the trials of a tune, or of all tunes if it is "", and returns how many there were.
 func (s *Store) DeleteTrials(tune string) (int, error) {
+	if _, err := s.db.Exec("DELETE FROM tunes WHERE ? IN ('', tune)", tune); err != nil {
+		return 0, failed(s.path, err)
+	}
 	done, err := s.db.Exec("DELETE FROM trials WHERE ? IN ('', tune)", tune)
 	if err != nil {
 		return 0, failed(s.path, err)

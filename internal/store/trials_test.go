@@ -4,7 +4,9 @@ package store
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,5 +86,67 @@ func TestTrialsKeepNoSecrets(t *testing.T) {
 	var n int
 	if err := s.db.QueryRow("SELECT count(*) FROM trials WHERE command LIKE ? OR result LIKE ?", "%"+secret+"%", "%"+secret+"%").Scan(&n); err != nil || n > 0 {
 		t.Errorf("%d rows contain it, %v", n, err)
+	}
+}
+
+// A tune has one report, the newest; it goes with the trials, and an earlier version's store gets the table.
+func TestTunes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "measured.db")
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.db.Exec("DROP TABLE tunes"); err != nil { // as an earlier version made it
+		t.Fatal(err)
+	}
+	if got, err := s.Tunes(); err != nil || len(got) > 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	_ = s.Close()
+	if s, err = Open(path); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	secret := "hf_abcdefghijklmnopqrstuvwxyzabcdefgh"
+	for _, x := range []Tune{
+		{ID: "a", At: 1_700_000_000, Running: true, Report: json.RawMessage(`{"trials":[]}`)},
+		{ID: "b", At: 1_700_000_001, Report: json.RawMessage(`{"command":"train --token ` + secret + `"}`)},
+		{ID: "a", At: 1_700_000_002, Report: json.RawMessage(`{"trials":[1]}`)},
+	} {
+		if err := s.SaveTune(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, bad := range []Tune{{}, {ID: "a", Report: json.RawMessage("{")}, {ID: "a", At: -1, Report: json.RawMessage("{}")}} {
+		if s.SaveTune(bad) == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+	got, err := s.Tunes()
+	if err != nil || len(got) != 2 || got[0].ID != "a" || got[0].Running || string(got[0].Report) != `{"trials":[1]}` || strings.Contains(string(got[1].Report), secret) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := s.DeleteTrials(""); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := s.Tunes(); len(got) > 0 {
+		t.Errorf("%+v is left", got)
+	}
+}
+
+// The oldest reports are dropped.
+func TestTunesAreBounded(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "measured.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := range mostTunes + 1 {
+		if err := s.SaveTune(Tune{ID: fmt.Sprint(i), At: int64(1_700_000_000 + i), Report: json.RawMessage("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := s.Tunes(); err != nil || len(got) != mostTunes || got[len(got)-1].ID != "1" {
+		t.Errorf("%d reports, %v", len(got), err)
 	}
 }

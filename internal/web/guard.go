@@ -12,9 +12,10 @@ import (
 
 // Limits on the size of a request.
 const (
-	maxQuestion = 4 << 20   // bytes of a request; a config.json has a few thousand
-	maxProfile  = 64 << 20  // bytes of a profile
-	maxSnapshot = 512 << 20 // bytes of a snapshot
+	maxQuestion  = 4 << 20   // bytes of a request; a config.json has a few thousand
+	maxProfile   = 64 << 20  // bytes of a profile
+	maxSnapshot  = 512 << 20 // bytes of a snapshot
+	maxRecording = 64 << 20  // bytes of a recording
 )
 
 // tokenCookie contains the token after the first visit, whose address contains it.
@@ -25,7 +26,7 @@ const tokenCookie = "snug_token"
 // (Host), nor through a cross-origin request.
 func (s *server) guarded(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
-	origins.SetDenyHandler(answered(func(http.ResponseWriter, *http.Request) (any, error) {
+	origins.SetDenyHandler(s.answered(func(http.ResponseWriter, *http.Request) (any, error) {
 		return nil, &problem{http.StatusForbidden, "requests from other sites are refused"}
 	}))
 	next = origins.Handler(next)

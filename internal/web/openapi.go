@@ -44,6 +44,9 @@ func operation(r route) schema {
 		if name == "Bytes" {
 			return schema{"application/octet-stream": schema{"schema": schema{"type": "string", "format": "binary"}}}
 		}
+		if name == "Events" {
+			return schema{"text/event-stream": schema{"schema": schema{"type": "string"}}}
+		}
 		return schema{"application/json": schema{"schema": ref(name)}}
 	}
 	problems := schema{"description": "What is wrong, and what to do", "content": content("Problem")}
@@ -51,24 +54,31 @@ func operation(r route) schema {
 		"summary": r.what,
 		"responses": schema{
 			"200": schema{"description": "The answer", "content": content(r.answer)},
-			"400": problems, "404": problems, "413": problems, "422": problems, "503": problems,
+			"400": problems, "404": problems, "413": problems, "422": problems, "429": problems, "503": problems,
 		},
 	}
 	if r.question != "" {
 		out["requestBody"] = schema{"required": true, "content": content(r.question)}
 	}
-	var parameters []schema
-	switch {
-	case strings.Contains(r.path, "{id}"):
-		parameters = []schema{
-			{"name": "id", "in": "path", "required": true, "schema": schema{"type": "string"}},
-			{"name": "conf", "in": "query", "schema": schema{"type": "string"}, "description": "a PYTORCH_ALLOC_CONF string; without it, all settings worth trying"},
-		}
-	case r.path == "/models":
-		parameters = []schema{{"name": "q", "in": "query", "schema": schema{"type": "string"}, "description": "words that the name contains"}}
+	if p := parameters(r.path); p != nil {
+		out["parameters"] = p
 	}
-	if parameters != nil {
-		out["parameters"] = parameters
+	return out
+}
+
+// parameters describes the parts of an address that vary.
+func parameters(path string) []schema {
+	var out []schema
+	if strings.Contains(path, "{id}") {
+		out = append(out, schema{"name": "id", "in": "path", "required": true, "schema": schema{"type": "string"}})
+	}
+	switch path {
+	case "/snapshots/{id}/replay":
+		out = append(out, schema{"name": "conf", "in": "query", "schema": schema{"type": "string"}, "description": "a PYTORCH_ALLOC_CONF string; without it, all settings worth trying"})
+	case "/watch/{id}":
+		out = append(out, schema{"name": "speed", "in": "query", "schema": schema{"type": "number", "minimum": 0, "maximum": mostSpeed}, "description": "of a replay, as a multiple of the run's own; 0 does not wait"})
+	case "/models":
+		out = append(out, schema{"name": "q", "in": "query", "schema": schema{"type": "string"}, "description": "words that the name contains"})
 	}
 	return out
 }
@@ -80,6 +90,7 @@ func schemas() map[string]schema {
 		"Settings": object(map[string]schema{"settings": listOf(typeSchema(reflect.TypeFor[settingAnswer]())), "version": {"type": "string"}}),
 		"Models":   object(map[string]schema{"models": listOf(typeSchema(reflect.TypeFor[setup.KnownModel]()))}),
 		"Cards":    object(map[string]schema{"cards": listOf(typeSchema(reflect.TypeFor[cardAnswer]())), "here": {"type": "string"}}),
+		"Live":     object(map[string]schema{"sources": listOf(typeSchema(reflect.TypeFor[liveAnswer]()))}),
 		"Upload":   object(map[string]schema{"profile": {"type": "string"}}),
 		"Problem":  object(map[string]schema{"error": {"type": "string"}}),
 		"OpenAPI":  {"type": "object"},
@@ -87,6 +98,7 @@ func schemas() map[string]schema {
 	for name, of := range map[string]reflect.Type{
 		"Estimate": reflect.TypeFor[estimateAnswer](), "MaxBatch": reflect.TypeFor[maxAnswer](), "Timeline": reflect.TypeFor[timelineAnswer](),
 		"Curve": reflect.TypeFor[curveAnswer](), "Plan": reflect.TypeFor[planAnswer](), "Comparison": reflect.TypeFor[comparison](),
+		"Recording": reflect.TypeFor[recordingAnswer](), "Tunes": reflect.TypeFor[tunesAnswer](),
 		"Snapshot": reflect.TypeFor[snapshotAnswer](), "Replay": reflect.TypeFor[replayAnswer](),
 	} {
 		out[name] = typeSchema(of)

@@ -153,10 +153,14 @@ func (s *server) compute(r *http.Request, do func(ctx context.Context) (any, err
 	return nil, &problem{http.StatusUnprocessableEntity, err.Error()}
 }
 
-// answered turns a handler into an http.Handler that writes JSON.
-func answered(h handler) http.Handler {
+// answered turns a handler into one that writes JSON, or a stream of it.
+func (s *server) answered(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out, err := h(w, r)
+		if run, goesOn := out.(stream); goesOn && err == nil {
+			s.serveStream(w, r, run)
+			return
+		}
 		if err == nil {
 			writeJSON(w, http.StatusOK, out)
 			return

@@ -25,12 +25,19 @@ type Options struct {
 	Token string
 	// Work is the number of requests that are computed at once; 0 means two.
 	Work int
+	// Live is what can be watched.
+	Live []Live
+	// Replay replays a recording that was uploaded; nil: none can be.
+	Replay Replay
+	// Tunes returns the tunes of this machine, the newest first; nil: there are none.
+	Tunes func() ([]Tune, error)
 }
 
 // server answers requests.
 type server struct {
 	options Options
 	work    chan struct{} // one element for each request being computed
+	streams chan struct{} // holds one token for each stream that is open
 	uploads uploads
 }
 
@@ -39,7 +46,7 @@ func New(o Options) http.Handler {
 	if o.Work <= 0 {
 		o.Work = 2
 	}
-	s := &server{options: o, work: make(chan struct{}, o.Work)}
+	s := &server{options: o, work: make(chan struct{}, o.Work), streams: make(chan struct{}, mostStreams)}
 	return s.guarded(s.routes())
 }
 
@@ -73,6 +80,11 @@ func (s *server) list() []route {
 		{"POST", "/profiles", "Uploads a profile (memory.snug); its name goes into model.profile", "Bytes", "Upload", s.uploadProfile},
 		{"POST", "/snapshots", "Uploads a memory snapshot; answers with what it shows", "Bytes", "Snapshot", s.uploadSnapshot},
 		{"GET", "/snapshots/{id}/replay", "A snapshot replayed under other allocator settings (conf), or under all worth trying", "", "Replay", s.replay},
+		{"POST", "/recordings", "Uploads a recording of snug watch, to be watched again", "Bytes", "Recording", s.uploadRecording},
+		{"GET", "/watch", "What can be watched: the GPUs of this machine, and recordings", "", "Live", s.sources},
+		{"GET", "/watch/{id}", "A stream of events: reading (a line of snug watch --json), view (what there is to draw), problem, done", "", "Events", s.watch},
+		{"GET", "/tunes", "The reports of snug tune on this machine, the newest first", "", "Tunes", s.tunes},
+		{"GET", "/tunes/events", "A stream of events: tunes (the same list) at once and whenever it changes", "", "Events", s.tuneEvents},
 		{"GET", "/openapi.json", "This description", "", "OpenAPI", s.openAPI},
 	}
 }
@@ -80,9 +92,9 @@ func (s *server) list() []route {
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range s.list() {
-		mux.Handle(r.method+" "+API+r.path, answered(r.handle))
+		mux.Handle(r.method+" "+API+r.path, s.answered(r.handle))
 	}
-	mux.Handle(API+"/", answered(func(_ http.ResponseWriter, r *http.Request) (any, error) {
+	mux.Handle(API+"/", s.answered(func(_ http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, &problem{http.StatusNotFound, "there is no " + r.Method + " " + r.URL.Path + "; " + API + "/openapi.json lists the endpoints"}
 	}))
 	mux.HandleFunc("GET /snapshots/{id}", s.snapshotPage)

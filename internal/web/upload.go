@@ -21,10 +21,11 @@ const mostUploads = 8
 
 // uploads are the files uploaded to the page. They are kept only in memory, and a request cannot name any others.
 type uploads struct {
-	mu        sync.Mutex
-	next      int
-	profiles  []upload[[]byte]
-	snapshots []upload[*snapshot.Recording]
+	mu         sync.Mutex
+	next       int
+	profiles   []upload[[]byte]
+	snapshots  []upload[*snapshot.Recording]
+	recordings []upload[[]byte]
 }
 
 type upload[T any] struct {

@@ -4,11 +4,13 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"snug/internal/shadow"
@@ -264,11 +266,14 @@ func TestPageNamesNoOtherHost(t *testing.T) {
 	}
 }
 
+// BenchmarkEstimates asks for runs that differ, at once on all processors. 200 a second are 5 ms each.
 func BenchmarkEstimates(b *testing.B) {
 	h := New(Options{})
+	var asked atomic.Int64
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			r := httptest.NewRequest("POST", "http://localhost"+API+"/estimate", strings.NewReader(gpt2))
+			other := fmt.Sprintf(`{"setup": {"model": {"name": "gpt2"}, "batch": %d, "seq": %d}, "gpu": "RTX-4090"}`, 1+asked.Add(1)%16, 64*(1+asked.Load()%15))
+			r := httptest.NewRequest("POST", "http://localhost"+API+"/estimate", strings.NewReader(other))
 			w := httptest.NewRecorder()
 			if h.ServeHTTP(w, r); w.Code != http.StatusOK {
 				b.Fatalf("status %d: %s", w.Code, w.Body)

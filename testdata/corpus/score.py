@@ -105,7 +105,7 @@ def setup(text):
         "accumulation": number(r"\baccumulation ([\d,]*\d)") or 1,
         "precision": find(r"(?:^|, | )(amp-bf16|amp-fp16|bf16|fp16|fp32)(?:,| as saved,| \()"),
         "weights": find(r"weights in (\w+)"),
-        "checkpointing": bool(re.search(r", checkpointing(,|$| )", settings)),
+        "checkpointing": bool(re.search(r", (?:(?:non-)?reentrant )?checkpointing(,|$| )", settings)),
         "loop": find(r"loop of (.*?)(?:,|$)"),
         "optimizer": find(r", ((?:adam|sgd|lion|adafactor|adagrad|rmsprop|muon|lamb|galore|apollo|ademamix|nadam|radam)[\w-]*)"),
         "attention": find(r"(\w+) attention"),

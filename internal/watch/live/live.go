@@ -7,6 +7,8 @@
 //	sampler.go  GPUs: opens a source, continues when it fails
 //	pids.go     the processes that the user named
 //	command.go  a run that snug starts, with the probe
+//	replay.go   a recording, at the speed of the run or another
+//	follow.go   a recording that another snug is writing
 package live
 
 import (

@@ -25,4 +25,14 @@ export async function upload(path, file) {
   return answer(await fetch(base + path, { method: "POST", body: file, headers: { "Content-Type": "application/octet-stream" } }));
 }
 
+// listen follows a stream of events. handlers has one function for each kind of event; lost is called when the connection
+// breaks, and the browser then connects again. It returns a function that ends it.
+export function listen(path, handlers, lost) {
+  const source = new EventSource(base + path);
+  for (const [name, handle] of Object.entries(handlers)) source.addEventListener(name, (e) => handle(JSON.parse(e.data)));
+  for (const end of ["done", "problem"]) source.addEventListener(end, () => source.close());
+  source.onerror = () => lost(source.readyState === EventSource.CLOSED);
+  return () => source.close();
+}
+
 export const isAbort = (e) => e.name === "AbortError";

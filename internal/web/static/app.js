@@ -5,6 +5,7 @@ import { ask, get, isAbort, upload } from "./api.js";
 import * as charts from "./charts.js";
 import { build } from "./controls.js";
 import { bytes, colours, count, element, percent, rows } from "./format.js";
+import { enterLive, enterTune, leave, redraw, wireLive } from "./live.js";
 import { command, load, question, save, setup, state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -196,7 +197,7 @@ function showUpload(name) {
 
 // ---- views, theme, copying
 
-const views = ["plan", "cards", "snapshot"];
+const views = ["plan", "cards", "snapshot", "live", "tune"];
 function show(view) {
   state.view = views.includes(view) ? view : "plan";
   for (const v of views) {
@@ -205,7 +206,11 @@ function show(view) {
     $("tab-" + v).setAttribute("aria-selected", String(on));
     $("tab-" + v).tabIndex = on ? 0 : -1;
   }
+  document.body.classList.toggle("wide-view", state.view === "live" || state.view === "tune"); // the run's controls are not theirs
   save();
+  leave();
+  if (state.view === "live") enterLive().catch((e) => ($("live-state").textContent = e.message));
+  if (state.view === "tune") enterTune();
 }
 
 function setDark(dark) {
@@ -213,18 +218,20 @@ function setDark(dark) {
   $("theme").setAttribute("aria-pressed", String(dark));
   if (shown.timeline) showTimeline(shown.timeline);
   if (shown.curve) showCurve(shown.curve);
+  redraw();
 }
 
-async function copy(text, what) {
+// copy puts a text on the clipboard. view is the prefix of the elements that say so.
+async function copy(text, what, view = "") {
   try {
     await navigator.clipboard.writeText(text);
-    $("copied").textContent = `${what} copied`;
+    $(view + "copied").textContent = `${what} copied`;
   } catch {
-    $("command").textContent = text;
-    getSelection().selectAllChildren($("command"));
-    $("copied").textContent = "Press Ctrl-C to copy";
+    $(view + "command").textContent = text;
+    getSelection().selectAllChildren($(view + "command"));
+    $(view + "copied").textContent = "Press Ctrl-C to copy";
   }
-  setTimeout(() => ($("copied").textContent = ""), 3000);
+  setTimeout(() => ($(view + "copied").textContent = ""), 3000);
 }
 
 function wire() {
@@ -243,6 +250,7 @@ function wire() {
       if (event === "drop") openSnapshot(e.dataTransfer.files[0]);
     });
   }
+  wireLive(copy);
   $("theme").addEventListener("click", () => setDark(!document.documentElement.classList.contains("dark")));
   $("copy-command").addEventListener("click", () => copy(command(settings), "Command"));
   $("copy-json").addEventListener("click", () => copy(JSON.stringify(setup(), null, 2), "Setup"));
@@ -262,6 +270,7 @@ function wire() {
     width = document.body.clientWidth;
     if (shown.timeline) showTimeline(shown.timeline);
     if (shown.curve) showCurve(shown.curve);
+    redraw();
   }).observe(document.body);
 }
 
@@ -282,6 +291,7 @@ async function start() {
   changed();
   if ($("config").files[0]) useFile($("config").files[0]); // chosen before the page was ready
   if ($("snapshot").files[0]) openSnapshot($("snapshot").files[0]);
+  if ($("recording").files[0]) $("recording").dispatchEvent(new Event("change"));
 }
 
 start();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts: one step over time by kind of memory, and memory and speed by batch size.
+// The charts: one step over time by kind of memory, memory and speed by batch size, a run over time, and trials.
 
 import uPlot from "./uplot.js";
 import { bytes, colours } from "./format.js";
@@ -86,4 +86,53 @@ export function curve(into, c, total) {
     series, axes, hooks: { draw: [(u) => line(u, "y", total)] },
     scales: { x: { time: false }, y: { range: (_, lo, hi) => [0, hi * 1.05] }, speed: { range: (_, lo, hi) => [0, hi * 1.1] } },
   }, timed ? [x, memory, speed] : [x, memory]);
+}
+
+// memory draws a run: steps with what they used and what PyTorch kept, or a card over time.
+export function memory(into, x, lines, limit, across) {
+  const series = [{ label: across === "step" ? "step" : "time", value: (_, v) => (v == null ? "" : across === "step" ? String(v) : clock(v)) }];
+  for (const l of lines) series.push({ label: l.label, stroke: l.colour, fill: l.fill ? l.colour + "33" : undefined, width: 2, points: { show: false }, value: (_, v) => (v == null ? "" : bytes(v)) });
+  draw(into, {
+    series, hooks: { draw: [(u) => line(u, "y", limit)] },
+    axes: [axis({ values: (_, ticks) => ticks.map((t) => (across === "step" ? String(t) : clock(t))) }), axis({ size: 62, splits: even, values: gib })],
+    scales: { x: { time: false }, y: { range: (_, lo, hi) => [0, Math.max(hi, limit && limit < hi * 4 ? limit : hi, 1) * 1.03] } },
+  }, [x, ...lines.map((l) => l.data)]);
+}
+
+const clock = (t) => `${Math.floor(t / 60)}:${String(Math.floor(t % 60)).padStart(2, "0")}`;
+
+// trials draws speed against memory, a point for each trial that fit; the best one has another colour.
+export function trials(into, list, best, limit) {
+  const fit = list.filter((t) => t.samples_per_second && t.reserved).sort((a, b) => a.reserved - b.reserved);
+  if (fit.length === 0) {
+    into.textContent = "No trial has ended with a speed yet.";
+    return;
+  }
+  const most = Math.max(limit || 0, ...fit.map((t) => t.reserved)) * 1.05;
+  const points = (colour, size) => ({ paths: () => null, points: { show: true, size, fill: colour, stroke: colour } });
+  const speed = (_, v) => (v == null ? "" : v.toPrecision(3));
+  draw(into, {
+    series: [
+      { label: "memory", value: (_, v) => (v == null ? "" : bytes(v)) },
+      { label: "samples/s", value: speed, ...points(colours.parameters, 9) },
+      { label: "best", value: speed, ...points(colours.activations, 13) },
+    ],
+    axes: [axis({ splits: even, values: gib, space: 70 }), axis({ size: 52 })],
+    hooks: { draw: [(u) => upright(u, limit)] },
+    scales: { x: { time: false, range: () => [0, most] }, y: { range: (_, lo, hi) => [0, hi * 1.15] } },
+  }, [fit.map((t) => t.reserved), fit.map((t) => (best(t) ? null : t.samples_per_second)), fit.map((t) => (best(t) ? t.samples_per_second : null))]);
+}
+
+// upright draws a limit on the axis across.
+function upright(u, at) {
+  if (!at) return;
+  const x = u.valToPos(at, "x", true);
+  u.ctx.save();
+  u.ctx.strokeStyle = style("--bad");
+  u.ctx.lineWidth = 2;
+  u.ctx.beginPath();
+  u.ctx.moveTo(x, u.bbox.top);
+  u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
+  u.ctx.stroke();
+  u.ctx.restore();
 }

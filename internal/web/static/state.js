@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run that the page shows. It is in the page's address, so that a link shows the same run.
 
-export const state = { model: "llama-3.2-1b", gpu: "", values: { batch: 4, seq: 1024, precision: "amp-bf16" }, config: null, profile: "", view: "plan" };
+export const state = { model: "llama-3.2-1b", gpu: "", values: { batch: 4, seq: 1024, precision: "amp-bf16" }, config: null, profile: "", view: "plan", source: "", tune: "" };
 
 // load reads the run from the address.
 export function load(settings) {
@@ -11,7 +11,7 @@ export function load(settings) {
   state.values = {};
   for (const [key, text] of query) {
     if (key === "config") state.config = JSON.parse(text);
-    else if (key === "model" || key === "gpu" || key === "view") state[key] = text;
+    else if (key === "model" || key === "gpu" || key === "view" || key === "source" || key === "tune") state[key] = text;
     else if (known.has(key)) state.values[key] = parse(known.get(key), text);
   }
 }
@@ -35,6 +35,8 @@ export function save() {
   if (state.gpu) query.set("gpu", state.gpu);
   for (const [name, value] of Object.entries(state.values)) query.set(name, value);
   if (state.view !== "plan") query.set("view", state.view);
+  if (state.view === "live" && state.source) query.set("source", state.source);
+  if (state.view === "tune" && state.tune) query.set("tune", state.tune);
   history.replaceState(null, "", "#" + query);
 }
 

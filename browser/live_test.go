@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package browser
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// recorded returns the lines of a recording of snug watch.
+func recorded(t *testing.T, name string) []string {
+	t.Helper()
+	f, err := os.Open("../testdata/watch/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.SplitAfter(string(data), "\n")
+}
+
+// TestLive: a recording is shown while it is written, and an uploaded one.
+func TestLive(t *testing.T) {
+	lines := recorded(t, "watched_leak_004.jsonl.gz")
+	good, err := filepath.Abs("../testdata/watch/watched_good.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const run = "run.jsonl"
+	t.Chdir(t.TempDir())
+	at := serve(t, "--watch", run)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=live&model=gpt2&batch=1&seq=64"), shows("live-notes", "does not exist yet"))
+	f, err := os.Create(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	write := func(lines []string) {
+		if _, err := f.WriteString(strings.Join(lines, "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	half := len(lines) / 2
+	write(lines[:half])
+	do(t, ctx, "a leak", shows("live-state", "leaking"), shows("live-left", "out of memory in"), shows("live-advice", "What to do"), chromedp.WaitVisible(chromedp.CSS("#live-chart canvas")))
+	was := text(t, ctx, "live-text")
+	if os.Getenv("PICTURES") != "" {
+		pictures(t, ctx, "live")
+	}
+	write(lines[half:])
+	do(t, ctx, "the rest", shows("live-state", "out-of-memory"), differs("live-text", was))
+	for i, line := range strings.Split(strings.TrimSpace(commandSays(t, run)), "\n") {
+		if _, why, _ := strings.Cut(line, `"why":"`); !strings.Contains(text(t, ctx, "live-readings"), strings.Split(why, `"`)[0]) {
+			t.Errorf("the page lacks line %d of snug watch --json: %s", i, line)
+		}
+	}
+	do(t, ctx, "an upload", chromedp.SetUploadFiles(chromedp.CSS("#recording"), []string{good}), shows("live-readings", "good"))
+	do(t, ctx, "at another speed", chromedp.SetValue(chromedp.CSS("#live-speed"), "100"), script(`document.getElementById("live-speed").dispatchEvent(new Event("change"))`), shows("live-readings", "warming-up"))
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// commandSays is what the command line prints for a recording. It exits with 1 for a run that leaks.
+func commandSays(t *testing.T, run string) string {
+	t.Helper()
+	out, _ := exec.Command(os.Getenv("SNUG"), "watch", "--replay", run, "--json").Output()
+	if len(out) == 0 {
+		t.Fatal("snug watch --replay printed nothing")
+	}
+	return string(out)
+}
+
+// standIn writes the stand-in for a training command, and its setup, from the script of the command line's tests.
+func standIn(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../internal/cli/testdata/tune.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"train.sh", "run.yaml"} {
+		_, file, ok := strings.Cut(string(data), "\n-- "+name+" --\n")
+		if file, _, _ = strings.Cut(file, "\n-- "); !ok || os.WriteFile(filepath.Join(folder, name), []byte(file+"\n"), 0o600) != nil {
+			t.Fatalf("%s is not in tune.txtar", name)
+		}
+	}
+	return folder
+}
+
+// TestTune: the trials of a tune appear while it runs.
+func TestTune(t *testing.T) {
+	folder := standIn(t)
+	t.Setenv("SNUG_STORE", filepath.Join(folder, "measured.db"))
+	at := serve(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=tune&model=gpt2&batch=1&seq=64"), shows("tune-state", "No tune has run"))
+	cmd := exec.Command(os.Getenv("SNUG"), "tune", "--setup", "run.yaml", "--gpu", "H200", "--limit", "12GiB", "--", "sh", "train.sh", "{batch}", "{accumulation}", "{checkpointing}")
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "MORE=12", "SLOW=2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, "while it runs", shows("tune-state", "Running: nothing has fit yet"), shows("tune-now", "Trying batch 16 × 4"), shows("tune-trials", "out-of-memory"))
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, "the report", shows("tune-state", "Finished: best: batch"), shows("tune-trials", "out-of-memory"), shows("tune-decisions", "start"), shows("tune-command", "sh train.sh"), chromedp.WaitVisible(chromedp.CSS("#tune-chart canvas")))
+	if os.Getenv("PICTURES") != "" {
+		pictures(t, ctx, "tune")
+	}
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// slowest is how long a snapshot of 100 MB may take until it is drawn.
+const slowest = 5 * time.Second
+
+// TestBigSnapshot: a snapshot of 100 MB is shown within a few seconds, and the page stays smooth.
+func TestBigSnapshot(t *testing.T) {
+	big := filepath.Join(t.TempDir(), "big.pickle")
+	if out, err := exec.Command("python3", "big_snapshot.py", big, "100").CombinedOutput(); err != nil {
+		t.Skipf("python3 cannot write the snapshot: %v: %s", err, out)
+	}
+	at := serve(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), shows("verdict", "gpt2"))
+	// The longest time between two frames, while the snapshot is opened and drawn.
+	do(t, ctx, "measuring", script(`window.longest = 0; { let last = performance.now(); const tick = (now) => { longest = Math.max(longest, now - last); last = now; requestAnimationFrame(tick); }; requestAnimationFrame(tick); }
+		window.drawn = new Promise((done) => document.getElementById("drawing").addEventListener("load", () => done(performance.now() - begin)))`))
+	do(t, ctx, "uploading", script(`window.begin = performance.now()`), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{big}))
+	took := seconds(t, ctx, `drawn`)
+	pause := seconds(t, ctx, `longest`)
+	t.Logf("100 MB: drawn after %v, longest pause of the page %v", took, pause)
+	if took > slowest {
+		t.Errorf("it took %v to draw 100 MB, more than %v", took, slowest)
+	}
+	do(t, ctx, "other settings", shows("outcomes", "GiB"))
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// seconds evaluates an expression that gives milliseconds.
+func seconds(t *testing.T, ctx context.Context, expression string) time.Duration {
+	t.Helper()
+	ms, err := chromedp.Run(ctx, chromedp.Evaluate[float64](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}
