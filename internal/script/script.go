@@ -169,6 +169,7 @@ type Result struct {
 	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
 	Graded    int              // how many of Trained had a gradient then
 	Backwards int              // backward passes
+	PerUpdate map[int]int      // numbers of backward passes before an update, with how many updates followed that many
 	Autocasts bool             // autocast was entered
 	Autocast  shadow.DType     // dtype of the first autocast
 	Clips     bool             // gradients were clipped

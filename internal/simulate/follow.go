@@ -172,8 +172,16 @@ func (r *run) precision(res *script.Result) string {
 	return ""
 }
 
-// perUpdate returns how many backward passes the script runs per update, rounded.
-func perUpdate(res *script.Result) int { return (res.Backwards + res.Updates/2) / res.Updates }
+// perUpdate returns how many backward passes the script usually runs per update; of two equally common numbers, the
+// larger. The last update of an epoch may have fewer.
+func perUpdate(res *script.Result) (usual int) {
+	for n, updates := range res.PerUpdate {
+		if most := res.PerUpdate[usual]; updates > most || updates == most && n > usual {
+			usual = n
+		}
+	}
+	return usual
+}
 
 // differences lists the settings that the script sets differently or not at all.
 func differences(s *setup.Setup, res *script.Result) (out []string) {

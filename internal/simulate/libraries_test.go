@@ -94,3 +94,27 @@ func TestCallbacks(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualAccumulation checks that the last update of an epoch, which has fewer backward passes, does not change how
+// many a script is said to run per update.
+func TestUsualAccumulation(t *testing.T) {
+	p := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}
+	s := p.setup(t)
+	s.Accumulation = 8
+	src := strings.NewReplacer("CALLBACK", "Timer", "max_steps=3", "max_steps=100, accumulate_grad_batches=8",
+		"torch.randint(0, 100, (12, 64))", "dataset").Replace(lit)
+	f, err := pysrc.Parse("train.py", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Script = &setup.Script{File: f}
+	if _, err := Run(s, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Script.Accumulation(); got != 8 {
+		t.Errorf("the script runs backward %d times per update, want 8", got)
+	}
+	if notes := strings.Join(s.Script.Notes(), "\n"); strings.Contains(notes, "accumulation") {
+		t.Errorf("noted %q, but the script accumulates as the setup says", notes)
+	}
+}
