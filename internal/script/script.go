@@ -178,6 +178,9 @@ type Result struct {
 	Compiles  bool             // torch.compile was called
 	Twice     bool             // a gradient was differentiated again
 	Masks     bool             // masks with unknown contents selected elements
+	Adapts    bool             // adapters were added to a model
+
+	MakesAdapters string // the line of the first LoraConfig; "" if there is none
 }
 
 // Follow follows the script from beginning to end.

@@ -66,6 +66,9 @@ func (r *run) follow() error {
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
 	}
+	if res.MakesAdapters != "" && !res.Adapts && s.LoRA == nil {
+		res.Notes = append(res.Notes, setup.UncountedAdapters(res.MakesAdapters))
+	}
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, so memory never levels off; the figures are for its first steps", s.Loop, units.Bytes(n)))
 	}
