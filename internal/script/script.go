@@ -24,6 +24,8 @@ type Net interface {
 	Parameters() []*shadow.Tensor
 	// Cast is model.to(dtype).
 	Cast(dtype shadow.DType)
+	// CastTrained casts the trained parameters of a quantized model.
+	CastTrained(dtype shadow.DType)
 	// ToHost is model.cpu(), and ToCard moves the model back.
 	ToHost()
 	ToCard()
@@ -146,6 +148,7 @@ type Loading struct {
 	Loaded    bool           // from_pretrained loads it directly to the card, as with a device_map
 	Torchtune bool           // it is built from torchtune's modules, if torchtune has the model
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
+	Halves    bool           // if its weights are quantized, its trained parameters are cast to bfloat16
 }
 
 // Liger selects the layers of a model that liger-kernel replaces, if it has kernels for that model.

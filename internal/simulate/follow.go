@@ -140,7 +140,7 @@ func planned(s *setup.Setup) map[string]any {
 		n := max(s.Accumulation, 1)
 		out["gradient_accumulation_steps"], out["accumulate_grad_batches"] = n, n
 	}
-	if s.Changed("checkpointing") {
+	if s.Overrides("checkpointing") {
 		out["gradient_checkpointing"] = s.Checkpointing
 	}
 	if s.IsLaunched() && autocastType(s.Precision) != shadow.None {
@@ -312,6 +312,13 @@ func (n *net) Free() { n.builder.Free() }
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
+// CastTrained casts the trained parameters of a quantized model.
+func (n *net) CastTrained(dt shadow.DType) {
+	if len(n.builder.QuantizedLayers()) > 0 {
+		n.builder.CastTrained(dt)
+	}
+}
+
 // RopeInit is rope_init() of torchtune's rotary embedding.
 func (n *net) RopeInit() {
 	if m, ok := n.model.(family.Roped); ok {
@@ -399,7 +406,7 @@ func times(n int) string {
 // checkpointing reports whether a call of the model recomputes its layers. The script turns it on or off, unless
 // a plan overrides it.
 func (r *run) checkpointing(mode script.Mode) bool {
-	if r.s.Changed("checkpointing") {
+	if r.s.Overrides("checkpointing") {
 		return r.s.Checkpointing
 	}
 	return mode.Checkpointing
