@@ -61,12 +61,14 @@ func (r *run) follow() error {
 	if s.Changed("optimizer") { // set by a candidate, not by the script
 		optimizer = s.Script.Optimizer()
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
+	lacksAdapters := res.MakesAdapters != "" && !res.Adapts && s.LoRA == nil
+	unfollowed := len(res.Notes) > 0 || len(r.ownNotes(res)) > 1 || r.untuned || lacksAdapters
+	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
 	}
-	if res.MakesAdapters != "" && !res.Adapts && s.LoRA == nil {
+	if lacksAdapters {
 		res.Notes = append(res.Notes, setup.UncountedAdapters(res.MakesAdapters))
 	}
 	if n := growth(r.w.Trace); n > 0 {
