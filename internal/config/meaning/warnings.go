@@ -51,6 +51,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.dividedBatch(run)...)
 	out = append(out, r.otherTotal(run)...)
 	out = append(out, r.castsToDefault(run)...)
+	out = append(out, r.severalEncoders(run)...)
 	return append(out, r.uncountedAdapters(run)...)
 }
 
