@@ -5,6 +5,8 @@ package meaning
 import (
 	"fmt"
 	"slices"
+
+	"snug/internal/setup"
 )
 
 // An embedder may have one encoder for each text field of a record. Its config then has a number of encoders, but a model
@@ -18,7 +20,8 @@ var encoderCounts = []string{"channels", "num_channels", "n_channels", "encoders
 func (r *Run) severalEncoders(run map[string]any) []string {
 	model, _ := run["model"].(map[string]any)
 	config, _ := model["config"].(map[string]any)
-	if model["name"] == nil && config == nil || config["model_type"] == "multi-encoder" || run["positives"] == nil && run["negatives"] == nil {
+	whole := setup.Model{Config: config}
+	if model["name"] == nil && config == nil || whole.RowsMeasured() || run["positives"] == nil && run["negatives"] == nil {
 		return nil
 	}
 	for _, s := range r.SourcesRead() {
