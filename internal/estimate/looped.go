@@ -81,6 +81,8 @@ func beyond(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
 		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run has more than %s allocations and frees, the limit of the simulation; lower {steps}", s.Steps, millions(maxVaried))}
+	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable() && s.Script.Name != "": // there is no file to change or to record
+		return Beyond{setup.Wrong("{loop} %s: with this model it has more than %s allocations and frees, the limit of the simulation; measure the run: snug profile -- <your command>", s.Loop, millions(maxEvents))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable():
 		return Beyond{setup.Wrong("{loop} %s: it has more than %s allocations and frees, the limit of the simulation; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(maxEvents), s.Loop)}
 	case errors.Is(err, simulate.ErrTooLong):

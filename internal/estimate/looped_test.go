@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"snug/internal/pysrc"
+	"snug/internal/setup"
 	"snug/internal/simulate"
 )
 
@@ -110,5 +112,18 @@ func TestManyLayers(t *testing.T) {
 	})
 	if allocs > 10_000 {
 		t.Errorf("%.0f heap allocations before it is refused", allocs)
+	}
+}
+
+// TestTooLongLoop checks that the advice for a loop that is too long names no file unless there is one.
+func TestTooLongLoop(t *testing.T) {
+	for loop, want := range map[*setup.Script]string{
+		{Name: "trl-dpo"}:                     "snug profile -- <your command>",
+		{File: &pysrc.File{Path: "train.py"}}: "snug profile -- python3 train.py",
+	} {
+		s := &setup.Setup{Script: loop, Loop: loop.Path()}
+		if err := beyond(s, 0, simulate.ErrTooLong); !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got %q, want it to end in %q", s.Loop, err, want)
+		}
 	}
 }

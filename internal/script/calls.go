@@ -172,7 +172,7 @@ func (in *interpreter) run(f *function, args arguments) value {
 	before := in.result.Updates
 	out := in.body(f, s)
 	if f.updates() && in.result.Updates == before {
-		in.result.Updates++
+		in.countUpdate()
 	}
 	drop(f)
 	return out

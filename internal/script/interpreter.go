@@ -51,6 +51,7 @@ type interpreter struct {
 	dtype       shadow.DType     // default dtype for new tensors, None for float32
 	microBegin  int              // events before the first micro-batch of a trainer
 	microEvents int              // events of that micro-batch, once it has ended
+	counted     int              // backward passes before the last update
 }
 
 func newInterpreter(run Run) *interpreter {

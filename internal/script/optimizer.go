@@ -252,8 +252,21 @@ func (in *interpreter) updated(update func()) {
 	in.mark(Update)
 	defer in.World.As(shadow.Temporaries)()
 	update()
-	in.result.Updates++
+	in.countUpdate()
 	in.forwards()
+}
+
+// countUpdate counts an update, and the backward passes since the one before.
+func (in *interpreter) countUpdate() {
+	r := &in.result
+	r.Updates++
+	if n := r.Backwards - in.counted; n > 0 {
+		if r.PerUpdate == nil {
+			r.PerUpdate = map[int]int{}
+		}
+		r.PerUpdate[n]++
+	}
+	in.counted = r.Backwards
 }
 
 func zeroGrads(params []*shadow.Tensor) { train.ZeroGrad(params) }

@@ -26,6 +26,9 @@ type loraConfig struct{ Adapters }
 
 func newLoraConfig(in *interpreter, a arguments) value {
 	c := &loraConfig{Adapters{Rank: 8}}
+	if in.result.MakesAdapters == "" {
+		in.result.MakesAdapters = in.place()
+	}
 	if r, ok := a.or(-1, "r", 8).(int); ok {
 		c.Rank = r
 	}
@@ -72,7 +75,7 @@ func peftModel(in *interpreter, a arguments) value {
 		in.note("the adapters that get_peft_model adds here are not followed")
 		return hold(a.or(0, "model", nil))
 	}
-	n.adapted = true
+	n.adapted, in.result.Adapts = true, true
 	if n.net == nil {
 		n.loading.Adapters = &c.Adapters
 	} else {

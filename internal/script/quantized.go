@@ -13,6 +13,7 @@ type Quantized struct {
 
 func registerQuantization() {
 	natives["transformers.BitsAndBytesConfig"] = newQuantization
+	natives["snug.halve_trained"] = halveTrained
 	natives["peft.prepare_model_for_kbit_training"] = prepareForTraining
 }
 
@@ -70,4 +71,18 @@ func prepareForTraining(in *interpreter, a arguments) value {
 		n.checkpoint(in, arguments{names: []string{"gradient_checkpointing_kwargs"}, named: []value{a.or(2, "gradient_checkpointing_kwargs", nil)}})
 	}
 	return hold(n)
+}
+
+// halveTrained casts the trained parameters of a quantized model to bfloat16, as TRL's trainers do. Other models stay as
+// they are.
+func halveTrained(_ *interpreter, a arguments) value {
+	n, ok := a.or(0, "model", nil).(*network)
+	switch {
+	case !ok:
+	case n.net != nil:
+		n.net.CastTrained(shadow.BFloat16)
+	default:
+		n.loading.Halves = true
+	}
+	return nil
 }

@@ -24,6 +24,8 @@ type Net interface {
 	Parameters() []*shadow.Tensor
 	// Cast is model.to(dtype).
 	Cast(dtype shadow.DType)
+	// CastTrained casts the trained parameters of a quantized model.
+	CastTrained(dtype shadow.DType)
 	// ToHost is model.cpu(), and ToCard moves the model back.
 	ToHost()
 	ToCard()
@@ -146,6 +148,7 @@ type Loading struct {
 	Loaded    bool           // from_pretrained loads it directly to the card, as with a device_map
 	Torchtune bool           // it is built from torchtune's modules, if torchtune has the model
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
+	Halves    bool           // if its weights are quantized, its trained parameters are cast to bfloat16
 }
 
 // Liger selects the layers of a model that liger-kernel replaces, if it has kernels for that model.
@@ -169,6 +172,7 @@ type Result struct {
 	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
 	Graded    int              // how many of Trained had a gradient then
 	Backwards int              // backward passes
+	PerUpdate map[int]int      // numbers of backward passes before an update, with how many updates followed that many
 	Autocasts bool             // autocast was entered
 	Autocast  shadow.DType     // dtype of the first autocast
 	Clips     bool             // gradients were clipped
@@ -177,6 +181,9 @@ type Result struct {
 	Compiles  bool             // torch.compile was called
 	Twice     bool             // a gradient was differentiated again
 	Masks     bool             // masks with unknown contents selected elements
+	Adapts    bool             // adapters were added to a model
+
+	MakesAdapters string // the line of the first LoraConfig; "" if there is none
 }
 
 // Follow follows the script from beginning to end.

@@ -116,6 +116,8 @@ type Learned struct {
 	Masks     bool   // masks with unknown contents select elements
 	Optimizer string // its name; "" if the script defines its own
 	Head      string // the model's head; "" if the script builds its own model
+
+	Unfollowed bool // parts of it could not be followed; the notes name them
 }
 
 // Learn records what was learned from following the script.
@@ -184,12 +186,12 @@ func (x *Script) Head() string {
 	return x.learned.Head
 }
 
-// PartlyFollowed reports whether parts of the script could not be followed. It ignores the note that the script
-// builds its own model, which comes first.
+// PartlyFollowed reports whether the script, or a part of it, could not be followed. Other notes are about what the run
+// does, and leave nothing open.
 func (x *Script) PartlyFollowed() bool {
 	x.noted.Lock()
 	defer x.noted.Unlock()
-	return len(x.notes) > 1 || len(x.notes) == 1 && !x.learned.OwnModel
+	return x.abandoned || x.learned.Unfollowed
 }
 
 // Accumulation returns the script's backward passes per update; 0 until it has been followed.

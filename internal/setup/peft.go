@@ -2,7 +2,13 @@
 
 package setup
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/pattern"
+)
 
 // completeLoRA fills in PEFT's defaults, from family/facts.go.
 func (s *Setup) completeLoRA() error {
@@ -21,4 +27,20 @@ func (s *Setup) completeLoRA() error {
 		}
 	}
 	return nil
+}
+
+// AdaptersMadeAt returns the line of a Python program that makes PEFT's adapters, or 0 if there is none.
+func AdaptersMadeAt(text string) int {
+	at := newAdapters.Index(text)
+	if at == nil {
+		return 0
+	}
+	return 1 + strings.Count(text[:at[1]], "\n")
+}
+
+var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
+
+// UncountedAdapters returns the note that the adapters of a program are not counted.
+func UncountedAdapters(place string) string {
+	return fmt.Sprintf("%s: adapters are created in code and not counted; give --lora-peft --lora-rank N, and --lora-targets", place)
 }

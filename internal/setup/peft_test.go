@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/pattern/patterntest"
 )
 
 func TestPEFTTargets(t *testing.T) {
@@ -20,6 +22,21 @@ func TestPEFTTargets(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, s.LoRA.Targets); diff != "" {
 			t.Errorf("%s: -want +got\n%s", family, diff)
+		}
+	}
+}
+
+// TestAdaptersMadeAt compares the pattern with its regular expression, and checks the lines that it finds.
+func TestAdaptersMadeAt(t *testing.T) {
+	patterntest.FindAsExpressions(t, "peft.get_peft_model(", newAdapters)
+	for text, want := range map[string]int{
+		"import peft\nm = peft.get_peft_model(m, c)\n": 2,
+		"\n\nc = LoraConfig(r=8)\n":                    3,
+		"# c = LoraConfig(r=8)\n":                      0,
+		"from peft import LoraConfig\n":                0,
+	} {
+		if got := AdaptersMadeAt(text); got != want {
+			t.Errorf("%q: line %d, want %d", text, got, want)
 		}
 	}
 }

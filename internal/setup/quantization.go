@@ -21,15 +21,18 @@ type Quantization struct {
 	CastBack bool   `json:"cast_back,omitempty"` // norms, embeddings and head are then cast back, as in Axolotl
 	Adapters string `json:"adapters,omitempty"`  // the type that adapters are cast to, as in TRL; "" means float32
 
-	Saved bool `json:"-"` // the model's files contain quantized weights
+	Saved           bool `json:"-"` // the model's files contain quantized weights
+	KeepsEmbeddings bool `json:"-"` // embeddings and head stay as they are when adapters are cast, as in TRL 1.16
 }
 
 // simulatedBits is the only supported width of quantized weights.
 const simulatedBits = 4
 
 // CastsEmbeddings reports whether embeddings and head are cast to bf16 after all unquantized weights were cast to
-// float32. bf16 adapters on a model prepared like this mean TRL, whose peft_module_casting_to_bf16 does this.
-func (q *Quantization) CastsEmbeddings() bool { return q.Prepare && !q.CastBack && q.Adapters == BF16 }
+// float32. bf16 adapters on a model prepared like this mean an older TRL, whose peft_module_casting_to_bf16 does this.
+func (q *Quantization) CastsEmbeddings() bool {
+	return q.Prepare && !q.CastBack && q.Adapters == BF16 && !q.KeepsEmbeddings
+}
 
 // checkQuantization records an error for settings that are not simulated.
 func (o *object) checkQuantization(s *Setup) {

@@ -61,10 +61,15 @@ func (r *run) follow() error {
 	if s.Changed("optimizer") { // set by a candidate, not by the script
 		optimizer = s.Script.Optimizer()
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
+	lacksAdapters := res.MakesAdapters != "" && !res.Adapts && s.LoRA == nil
+	unfollowed := len(res.Notes) > 0 || len(r.ownNotes(res)) > 1 || r.untuned || lacksAdapters
+	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
+	}
+	if lacksAdapters {
+		res.Notes = append(res.Notes, setup.UncountedAdapters(res.MakesAdapters))
 	}
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, so memory never levels off; the figures are for its first steps", s.Loop, units.Bytes(n)))
@@ -137,7 +142,7 @@ func planned(s *setup.Setup) map[string]any {
 		n := max(s.Accumulation, 1)
 		out["gradient_accumulation_steps"], out["accumulate_grad_batches"] = n, n
 	}
-	if s.Changed("checkpointing") {
+	if s.Overrides("checkpointing") {
 		out["gradient_checkpointing"] = s.Checkpointing
 	}
 	if s.IsLaunched() && autocastType(s.Precision) != shadow.None {
@@ -172,8 +177,16 @@ func (r *run) precision(res *script.Result) string {
 	return ""
 }
 
-// perUpdate returns how many backward passes the script runs per update, rounded.
-func perUpdate(res *script.Result) int { return (res.Backwards + res.Updates/2) / res.Updates }
+// perUpdate returns how many backward passes the script usually runs per update; of two equally common numbers, the
+// larger. The last update of an epoch may have fewer.
+func perUpdate(res *script.Result) (usual int) {
+	for n, updates := range res.PerUpdate {
+		if most := res.PerUpdate[usual]; updates > most || updates == most && n > usual {
+			usual = n
+		}
+	}
+	return usual
+}
 
 // differences lists the settings that the script sets differently or not at all.
 func differences(s *setup.Setup, res *script.Result) (out []string) {
@@ -301,6 +314,13 @@ func (n *net) Free() { n.builder.Free() }
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
+// CastTrained casts the trained parameters of a quantized model.
+func (n *net) CastTrained(dt shadow.DType) {
+	if len(n.builder.QuantizedLayers()) > 0 {
+		n.builder.CastTrained(dt)
+	}
+}
+
 // RopeInit is rope_init() of torchtune's rotary embedding.
 func (n *net) RopeInit() {
 	if m, ok := n.model.(family.Roped); ok {
@@ -388,7 +408,7 @@ func times(n int) string {
 // checkpointing reports whether a call of the model recomputes its layers. The script turns it on or off, unless
 // a plan overrides it.
 func (r *run) checkpointing(mode script.Mode) bool {
-	if r.s.Changed("checkpointing") {
+	if r.s.Overrides("checkpointing") {
 		return r.s.Checkpointing
 	}
 	return mode.Checkpointing

@@ -145,6 +145,11 @@ func (r *run) prepare(l script.Loading) error {
 	if q := l.Quantized; q != nil {
 		s.Quantization = &setup.Quantization{Bits: 4, Double: q.Double, Compute: typeWord(q.Compute), Prepare: q.Prepare}
 	}
+	if l.Halves && s.Quantization != nil && (l.Quantized != nil || s.Script.Name == "") { // a loop known by name has the setup's adapters
+		q := *s.Quantization
+		q.Adapters, q.KeepsEmbeddings = setup.BF16, true
+		s.Quantization = &q
+	}
 	r.s = &s
 	r.torchtune = l.Torchtune && s.Quantization == nil && (s.LoRA == nil || !s.LoRA.DoRA)
 	r.setLiger(l.Liger)

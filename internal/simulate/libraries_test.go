@@ -94,3 +94,65 @@ func TestCallbacks(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualAccumulation checks that the last update of an epoch, which has fewer backward passes, does not change how
+// many a script is said to run per update.
+func TestUsualAccumulation(t *testing.T) {
+	p := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}
+	s := p.setup(t)
+	s.Accumulation = 8
+	src := strings.NewReplacer("CALLBACK", "Timer", "max_steps=3", "max_steps=100, accumulate_grad_batches=8",
+		"torch.randint(0, 100, (12, 64))", "dataset").Replace(lit)
+	f, err := pysrc.Parse("train.py", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Script = &setup.Script{File: f}
+	if _, err := Run(s, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Script.Accumulation(); got != 8 {
+		t.Errorf("the script runs backward %d times per update, want 8", got)
+	}
+	if notes := strings.Join(s.Script.Notes(), "\n"); strings.Contains(notes, "accumulation") {
+		t.Errorf("noted %q, but the script accumulates as the setup says", notes)
+	}
+}
+
+// TestPartlyFollowed checks that only what could not be followed makes a script's figures uncertain: a list that grows with
+// every step is noted, but followed.
+func TestPartlyFollowed(t *testing.T) {
+	const loop = `import torch
+from transformers import GPT2LMHeadModel
+
+model = GPT2LMHeadModel.from_pretrained("gpt2").cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+history = []
+for step in range(1000):
+    x = torch.randint(0, 100, (8, 64), device="cuda")
+    out = model(x, labels=x)
+    out.loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    BODY
+`
+	for body, want := range map[string]bool{"history.append(out.logits)": false, "unknown_library.save(model, out.logits.frobnicate())": true} {
+		p := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 8, "--seq-len", 64}}
+		s := p.setup(t)
+		f, err := pysrc.Parse("train.py", []byte(strings.ReplaceAll(loop, "BODY", body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Precision, s.Script = setup.FP32, &setup.Script{File: f}
+		if _, err := Run(s, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		notes := s.Script.Notes()
+		if len(notes) == 0 {
+			t.Errorf("%s: nothing is noted", body)
+		}
+		if got := s.Script.PartlyFollowed(); got != want {
+			t.Errorf("%s: partly followed is %v, want %v (%q)", body, got, want, notes)
+		}
+	}
+}

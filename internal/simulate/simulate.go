@@ -130,19 +130,29 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 		return nil, err // a step in its own function would train something else
 	}
 	s.Script.Abandon()
-	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume a step in its own function, and may be too low", s.Loop, err)})
+	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume a step in its own function, and may be too low", s.Loop, err)}
+	if line := setup.AdaptersMadeAt(sourceOf(s.Script)); line > 0 && s.LoRA == nil {
+		notes = append(notes, setup.UncountedAdapters(fmt.Sprintf("%s:%d", s.Script.File.Path, line)))
+	}
+	s.Script.Note(notes)
 	plain := *s
 	plain.Script = nil
 	return runLoop(&plain, o)
 }
 
 // makesComparison reports whether a script makes one of TRL's trainers that compare answers.
-func makesComparison(x *setup.Script) bool {
+func makesComparison(x *setup.Script) bool { return comparison.In(sourceOf(x)) }
+
+// sourceOf returns the text of a script, or "" if it cannot be read.
+func sourceOf(x *setup.Script) string {
 	if x.File == nil || x.Read == nil {
-		return false
+		return ""
 	}
 	text, err := x.Read(x.File.Path)
-	return err == nil && comparison.In(text)
+	if err != nil {
+		return ""
+	}
+	return text
 }
 
 var comparison = pattern.New(`(?m)^[^#\n]*?\b(?:DPO|KTO|ORPO|CPO|GRPO|Reward)Trainer\(`, "Trainer(")

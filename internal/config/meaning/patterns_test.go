@@ -10,5 +10,5 @@ import (
 
 // TestPatterns compares patterns with their regular expressions.
 func TestPatterns(t *testing.T) {
-	patterntest.FindAsExpressions(t, "DPOTrainer(", patchesLiger, preparesAlone, prepares, computeArgument, newAdapters, madeClass, parsedClass, trainsTokens, trains)
+	patterntest.FindAsExpressions(t, "DPOTrainer(", patchesLiger, preparesAlone, prepares, computeArgument, madeClass, parsedClass, trainsTokens, trains)
 }

@@ -9,7 +9,6 @@ import (
 	"snug/internal/config/doc"
 	"snug/internal/config/projects"
 	"snug/internal/config/systems"
-	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -37,14 +36,24 @@ func (r *Run) adaptersMadeAt() int {
 		return 0
 	}
 	d := r.Primary.Tree.Layers[0].Doc
-	at := newAdapters.Index(d.Text())
-	if at == nil || d.Format() != doc.Python {
+	if d.Format() != doc.Python {
 		return 0
 	}
-	return 1 + strings.Count(d.Text()[:at[1]], "\n")
+	return setup.AdaptersMadeAt(d.Text())
 }
 
-var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "get_peft_model(", "LoraConfig(")
+// uncountedAdapters returns the note that a script's adapters are not counted. If the script is followed, that shows
+// whether they are.
+func (r *Run) uncountedAdapters(run map[string]any) []string {
+	line := r.adaptersMadeAt()
+	if line == 0 || run["lora"] != nil {
+		return nil
+	}
+	if loop := r.programLoop(); loop != "" && loop == run["loop"] && run["dist"] == nil {
+		return nil
+	}
+	return []string{setup.UncountedAdapters(fmt.Sprintf("%s:%d", r.Primary.File, line))}
+}
 
 // unknownDefaults returns the note that a script starts a program whose defaults are unknown.
 func (r *Run) unknownDefaults() []string {

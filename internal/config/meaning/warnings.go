@@ -51,10 +51,8 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.dividedBatch(run)...)
 	out = append(out, r.otherTotal(run)...)
 	out = append(out, r.castsToDefault(run)...)
-	if line := r.adaptersMadeAt(); line > 0 && run["lora"] == nil {
-		out = append(out, fmt.Sprintf("%s:%d: adapters are created in code and not counted; give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
-	}
-	return out
+	out = append(out, r.severalEncoders(run)...)
+	return append(out, r.uncountedAdapters(run)...)
 }
 
 // ambiguousSettings returns the warnings about settings that several keys could be, so that none is used.
