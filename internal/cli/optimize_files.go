@@ -23,7 +23,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	switch {
 	case o.json:
 		for _, p := range plans {
-			if err := printJSON(env.Stdout, o.asJSON(p)); err != nil {
+			if err := printJSON(env.Stdout, o.asJSON(p, t.given)); err != nil {
 				return err
 			}
 		}
@@ -56,18 +56,19 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 // planJSON is a plan with all notes on it.
 type planJSON struct {
 	*plan.Plan
-	Notes []string `json:"notes,omitempty"`
+	Given setup.Values `json:"given,omitempty"` // settings that flags set to something else than the files do
+	Notes []string     `json:"notes,omitempty"`
 }
 
 // asJSON returns a plan as --json prints it. Its notes are those that people read on the screen and on standard error.
-func (o *optimizeOptions) asJSON(p *plan.Plan) planJSON {
+func (o *optimizeOptions) asJSON(p *plan.Plan, given setup.Values) planJSON {
 	notes := slices.Clone(p.Notes)
 	for _, n := range allNotes(p.Current.Estimate.Setup, p.Card, o.warnings) {
 		if !slices.Contains(notes, n) {
 			notes = append(notes, n)
 		}
 	}
-	return planJSON{p, notes}
+	return planJSON{p, given, notes}
 }
 
 // rows returns how many rows an answer may have; 0 for any number.
@@ -92,7 +93,7 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) string {
 		}
 	}
 	if t.project != nil {
-		sentences = append(sentences, fmt.Sprintf("The current settings are from %s.", t.project.Origin()))
+		sentences = append(sentences, fmt.Sprintf("The current settings are from %s%s.", t.project.Origin(), givenText(t.given)))
 	}
 	if o.measured != nil {
 		sentences = append(sentences, o.measuredText()...)
@@ -120,7 +121,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 	if err != nil {
 		return nil, err
 	}
-	want.advised = true
+	want.advised, want.given = true, t.given
 	report, err := o.write(env, want, o.apply)
 	switch {
 	case err != nil && o.apply:
