@@ -238,8 +238,8 @@ func (m edge) text(card gpu.Card) string {
 	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would need %v.", into,
 		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
 	if m.roomy > held(m.Best) {
-		text = fmt.Sprintf("The largest batch that fits %s is %s: it would need %v, and fits because PyTorch empties its cache. %s would need %v and does not fit.", into,
-			term.Count(m.MaxBatch), m.roomy, term.Count(m.MaxBatch+1), held(m.Next))
+		text = fmt.Sprintf("The largest batch that fits %s is %s, with %v. It fits because PyTorch empties its cache; with more memory it would take %v. %s would need %v and does not fit.", into,
+			term.Count(m.MaxBatch), held(m.Best), m.roomy, term.Count(m.MaxBatch+1), held(m.Next))
 	}
 	off := "if the estimate is off by as much as earlier ones."
 	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile does not determine
