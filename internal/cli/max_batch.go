@@ -79,6 +79,9 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 			defer func() {
 				notes.about(env, run, card)
 				notes.say(env, o.warnings)
+				if o.flags.Changed("batch") {
+					notes.say(env, []string{fmt.Sprintf("--batch %s is not used: max-batch searches for the batch", o.flags.Lookup("batch").Value)})
+				}
 				notes.uncounted(env, run)
 			}()
 			if o.json {

@@ -111,6 +111,9 @@ func (f *setupFlags) card() (gpu.Card, error) {
 	card := gpu.Reference
 	card.Total = 0
 	var err error
+	if strings.EqualFold(f.gpu, "all") {
+		return card, errors.New("--gpu all: only snug optimize compares all cards; name one, or use snug optimize --gpu all")
+	}
 	if f.gpu != "" {
 		if card, err = gpu.Find(f.gpu); err != nil {
 			return card, err

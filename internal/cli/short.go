@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"snug/internal/gpu"
 	"snug/internal/plan"
@@ -32,6 +33,9 @@ func (r estimateReport) short() string {
 			line += fmt.Sprintf("; largest batch %s", term.Count(m.MaxBatch))
 		}
 	}
+	if r.assumesFP32() {
+		line += "; in fp32, since no --precision is given"
+	}
 	return line + "\n"
 }
 
@@ -50,6 +54,9 @@ func (m edge) short(card gpu.Card) string {
 
 // shortPlans writes one line for each plan: the settings that change, their memory and speed.
 func shortPlans(w io.Writer, s term.Screen, plans []*plan.Plan, noToday bool) error {
+	if len(plans) > 1 { // speeds in one unit, even if today's run fits only some of the cards
+		noToday = noToday || slices.ContainsFunc(plans, func(p *plan.Plan) bool { return !fits(p.Current) })
+	}
 	for _, p := range plans {
 		if _, err := io.WriteString(w, planReport{Plan: p, s: s, noToday: noToday}.short()+"\n"); err != nil {
 			return err
@@ -62,8 +69,8 @@ func shortPlans(w io.Writer, s term.Screen, plans []*plan.Plan, noToday bool) er
 func (r planReport) short() string {
 	line := r.name() + " on " + r.into() + ": "
 	if r.Recommended == nil {
-		size, share := r.takes(r.Least)
-		return line + fmt.Sprintf("nothing fits; the minimum is %s, %s", size, share)
+		size, share := r.needs(r.Least)
+		return line + fmt.Sprintf("nothing fits; the minimum is %s, %s of the available memory", size, share)
 	}
 	settings := "the settings stay as they are"
 	if changed := changes(r.Plan); len(changed) > 0 {
@@ -73,6 +80,9 @@ func (r planReport) short() string {
 	line += fmt.Sprintf("%s; %s, %s", settings, size, share)
 	if speed := r.speed(r.Recommended); speed != "" {
 		line += ", speed " + speed
+	}
+	if s := r.Recommended.Estimate.Setup; s.Batch*s.Accumulation*s.Dist.World() != r.Target {
+		line += fmt.Sprintf("; %s, not %d", samplesText(s.Batch*s.Accumulation*s.Dist.World()), r.Target)
 	}
 	return line
 }
