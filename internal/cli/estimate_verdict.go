@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"snug/internal/estimate"
-	"snug/internal/setup"
 	"snug/internal/term"
 	"snug/internal/units"
 )
@@ -148,8 +147,7 @@ func (r estimateReport) largest() (edge, error) {
 
 // assumesFP32 reports whether the run is in fp32 only because nothing gives a precision.
 func (r estimateReport) assumesFP32() bool {
-	f := r.options.setupFlags
-	return r.Setup.Precision == "fp32" && f.file == "" && f.project.place == "" && !f.flags.Changed("precision") && !setup.ReadsScript(r.Setup.Loop)
+	return r.options.assumesFP32(r.Setup)
 }
 
 // advice returns a sentence with the command that looks for settings that fit.

@@ -112,7 +112,7 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 // even one sample fits, it ends with changes that would make it fit.
 func (o *maxBatchOptions) text(ctx context.Context, env Env, a edge, card gpu.Card, origin string) (string, error) {
 	if o.short {
-		return a.short(card), nil
+		return a.short(card, o.assumesFP32(a.tried().Setup)), nil
 	}
 	defer env.working("searching for what fits")()
 	a, err := a.withRoom(card)

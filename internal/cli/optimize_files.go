@@ -14,12 +14,20 @@ import (
 	"snug/internal/units"
 )
 
-// finish prints the plans, and writes the settings if asked to.
+// finish prints the plans, and writes the settings if asked to. If they cannot be written, the plans are still shown.
 func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.Plan) error {
-	report, err := o.files(env, t, plans)
-	if err != nil {
+	report, unwritten := o.files(env, t, plans)
+	if err := o.show(env, t, where, plans, report); err != nil {
 		return err
 	}
+	if unwritten != nil {
+		return fmt.Errorf("nothing was written: %w", unwritten)
+	}
+	return nil
+}
+
+// show prints the plans, and what was or would be written.
+func (o *optimizeOptions) show(env Env, t *today, where places, plans []*plan.Plan, report *applyReport) error {
 	switch {
 	case o.json:
 		for _, p := range plans {
@@ -49,7 +57,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	if rows > 0 {
 		rows = max(rows-strings.Count(intro+after, "\n"), 1)
 	}
-	_, err = io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus, o.noToday}.text(rows)+after)
+	_, err := io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus, o.noToday}.text(rows)+after)
 	return err
 }
 

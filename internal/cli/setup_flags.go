@@ -105,6 +105,11 @@ func (f *setupFlags) givenFields() (map[string]any, error) {
 	return out, nil
 }
 
+// assumesFP32 reports whether a run is in fp32 only because nothing gives a precision.
+func (f *setupFlags) assumesFP32(s *setup.Setup) bool {
+	return s.Precision == "fp32" && f.file == "" && f.project.place == "" && !f.flags.Changed("precision") && s.Model.Program == nil && !setup.ReadsScript(s.Loop)
+}
+
 // card returns the named GPU, or one with the given memory; without either, the reference card without a
 // size.
 func (f *setupFlags) card() (gpu.Card, error) {

@@ -17,6 +17,9 @@ import (
 
 const shortUsage = "print one line per answer"
 
+// fp32Assumed is said if nothing gives a precision.
+const fp32Assumed = "; in fp32, since no --precision is given"
+
 // shortOrJSON returns an error if both flags are given.
 func shortOrJSON(short, json bool) error {
 	if short && json {
@@ -34,20 +37,27 @@ func (r estimateReport) short() string {
 		}
 	}
 	if r.assumesFP32() {
-		line += "; in fp32, since no --precision is given"
+		line += fp32Assumed
 	}
 	return line + "\n"
 }
 
 // short returns the largest batch and its memory.
-func (m edge) short(card gpu.Card) string {
+func (m edge) short(card gpu.Card, fp32 bool) string {
 	into := m.into(card)
 	if m.Best == nil {
-		return fmt.Sprintf("%s: no batch fits %s; 1 needs %v\n", m.name(), into, held(m.Next))
+		line := fmt.Sprintf("%s: no batch fits %s; 1 needs %v", m.name(), into, held(m.Next))
+		if fp32 {
+			line += fp32Assumed
+		}
+		return line + "\n"
 	}
 	line := fmt.Sprintf("%s: batch %s fits %s, with %v", m.name(), term.Count(m.MaxBatch), into, held(m.Best))
 	if sure := m.safeBatch(); sure < m.MaxBatch {
 		line += fmt.Sprintf("; sure to fit up to %s", term.Count(sure))
+	}
+	if fp32 {
+		line += fp32Assumed
 	}
 	return line + "\n"
 }
