@@ -61,7 +61,7 @@ func (f *projectFlags) openDefault(err error) (*config.Project, error) {
 	if wrong != nil {
 		return nil, err
 	}
-	project.Notes = append(project.Notes, fmt.Sprintf("%s is used, because %s reads it by default; choose another with --config-path", file, script))
+	project.Notes = append(project.Notes, fmt.Sprintf("%s is used, because %s reads it by default; to use another, give --config-path FILE", file, script))
 	return project, nil
 }
 
