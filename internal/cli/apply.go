@@ -93,7 +93,7 @@ func (f *projectFlags) write(env Env, want wanted, yes bool) (*applyReport, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := report.plan(store, project, want); err != nil {
+	if err := report.plan(store, project, &want); err != nil {
 		return nil, err
 	}
 	if !yes || len(report.change.Files) == 0 {

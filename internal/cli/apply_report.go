@@ -28,7 +28,7 @@ func (r *applyReport) note(format string, args ...any) {
 }
 
 // plan plans the change.
-func (r *applyReport) plan(store *change.Store, project *config.Project, want wanted) error {
+func (r *applyReport) plan(store *change.Store, project *config.Project, want *wanted) error {
 	plan, err := want.plan(project)
 	if err != nil {
 		return err
@@ -37,6 +37,7 @@ func (r *applyReport) plan(store *change.Store, project *config.Project, want wa
 		return err
 	}
 	r.notes = append(r.notes, briefly(slices.Concat(project.Notes, plan.Notes, r.change.Warnings))...)
+	r.notes = append(r.notes, briefly(want.notes)...)
 	for _, e := range want.elsewhere {
 		r.note("%s does not belong in these files; set it where you start the run", e)
 	}

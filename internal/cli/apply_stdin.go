@@ -24,11 +24,16 @@ type wanted struct {
 	// advised means that optimize gave the settings: all that it considered, not only those that the user
 	// wants written.
 	advised bool
+	given   setup.Values // what flags of optimize set to something else than the files do
+	notes   []string     // what cannot be written, and why
 }
 
 // plan plans the edits. If the settings are advice, a setting that is off and has no key in the files is
 // skipped, and so are allocator options that no file can contain.
 func (w *wanted) plan(project *config.Project) (edits.Plan, error) {
+	if err := w.addGiven(project); err != nil {
+		return edits.Plan{}, err
+	}
 	plan, err := project.Change(w.values)
 	if err == nil || !w.advised {
 		return plan, err
@@ -49,7 +54,8 @@ func (w *wanted) plan(project *config.Project) (edits.Plan, error) {
 
 // optimized is the part of snug optimize's answer that apply needs.
 type optimized struct {
-	Error   string `json:"error"`
+	Error   string       `json:"error"`
+	Given   setup.Values `json:"given"`
 	Current struct {
 		Settings setup.Values `json:"settings"`
 	} `json:"current"`
@@ -86,7 +92,7 @@ func readOptimized(in io.Reader, rung string) (wanted, error) {
 		return wanted{}, err
 	}
 	w, err := fromSettings(settings.Changed(o.Current.Settings)) // unchanged values need not be written
-	w.advised = true
+	w.advised, w.given = true, o.Given
 	return w, err
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"snug/internal/estimate"
-	"snug/internal/setup"
 	"snug/internal/term"
 	"snug/internal/units"
 )
@@ -146,13 +145,18 @@ func (r estimateReport) largest() (edge, error) {
 	return edge{MaxAnswer: m, safe: safe}.withRoom(r.card)
 }
 
+// assumesFP32 reports whether the run is in fp32 only because nothing gives a precision.
+func (r estimateReport) assumesFP32() bool {
+	return r.options.assumesFP32(r.Setup)
+}
+
 // advice returns a sentence with the command that looks for settings that fit.
 func (r estimateReport) advice() string {
 	if r.Fits == nil || *r.Fits {
 		return ""
 	}
 	text := "snug optimize with the same flags looks for settings that fit."
-	if f := r.options.setupFlags; r.Setup.Precision == "fp32" && f.file == "" && f.project.place == "" && !f.flags.Changed("precision") && !setup.ReadsScript(r.Setup.Loop) {
+	if r.assumesFP32() {
 		text = "This is in fp32, since no --precision is given; bf16 or amp-bf16 takes less. " + text
 	}
 	return text

@@ -38,6 +38,23 @@ func TestFirstScreen(t *testing.T) {
 	}
 }
 
+// TestRestIsNotShown checks that the line about the rest of a plan does not name the ladder if the ladder is shown.
+func TestRestIsNotShown(t *testing.T) {
+	command := "snug optimize gpt2 --batch 8 --seq 1024 --gpu RTX-3090"
+	c := newConsole(t, "")
+	if err := unix.IoctlSetWinsize(int(c.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 34, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	c.types(command + "\n")
+	c.sees(command)
+	c.sees("  ladder ")
+	c.sees("--explain shows the rest")
+	c.sees("\r\n$ ")
+	if _, rest, _ := strings.Cut(c.screen(), "shows the rest"); strings.Contains(rest, "ladder") {
+		t.Errorf("the rest has a ladder: %q", rest)
+	}
+}
+
 // screen returns the terminal's output.
 func (c *console) screen() string {
 	c.mu.Lock()

@@ -79,6 +79,9 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 			defer func() {
 				notes.about(env, run, card)
 				notes.say(env, o.warnings)
+				if o.flags.Changed("batch") {
+					notes.say(env, []string{fmt.Sprintf("--batch %s is not used: max-batch searches for the batch", o.flags.Lookup("batch").Value)})
+				}
 				notes.uncounted(env, run)
 			}()
 			if o.json {
@@ -109,7 +112,7 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 // even one sample fits, it ends with changes that would make it fit.
 func (o *maxBatchOptions) text(ctx context.Context, env Env, a edge, card gpu.Card, origin string) (string, error) {
 	if o.short {
-		return a.short(card), nil
+		return a.short(card, o.assumesFP32(a.tried().Setup)), nil
 	}
 	defer env.working("searching for what fits")()
 	a, err := a.withRoom(card)
@@ -241,8 +244,8 @@ func (m edge) text(card gpu.Card) string {
 	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would need %v.", into,
 		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
 	if m.roomy > held(m.Best) {
-		text = fmt.Sprintf("The largest batch that fits %s is %s: it would need %v, and fits because PyTorch empties its cache. %s would need %v and does not fit.", into,
-			term.Count(m.MaxBatch), m.roomy, term.Count(m.MaxBatch+1), held(m.Next))
+		text = fmt.Sprintf("The largest batch that fits %s is %s, with %v. It fits because PyTorch empties its cache; with more memory it would take %v. %s would need %v and does not fit.", into,
+			term.Count(m.MaxBatch), held(m.Best), m.roomy, term.Count(m.MaxBatch+1), held(m.Next))
 	}
 	off := "if the estimate is off by as much as earlier ones."
 	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile does not determine

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,9 @@ import (
 
 // modelArg accepts one argument, the model: snug estimate gpt2 is snug estimate --model gpt2.
 func (f *setupFlags) modelArg(cmd *cobra.Command, args []string) error {
+	if err := switchValue(f.flags, args); err != nil {
+		return err
+	}
 	switch {
 	case len(args) == 0:
 		return nil
@@ -25,6 +29,22 @@ func (f *setupFlags) modelArg(cmd *cobra.Command, args []string) error {
 	case ".yaml", ".yml", ".jsonl":
 		return fmt.Errorf("%s is not a model; give a setup as --setup %s, or a training config as --config-path %s", name, name, name)
 	}
+	if f.flags.Lookup("dir") != nil && isProject(args[0]) {
+		return fmt.Errorf("%s is a folder without a config.json, so it is not a model; for the training config in it, give --dir %s", args[0], args[0])
+	}
 	f.model = args[0]
 	return nil
+}
+
+// isProject reports whether a path is a folder that holds no model.
+func isProject(at string) bool {
+	if at != "." && at != ".." && filepath.Base(at) == at {
+		return false // the name of a model may be that of a folder here
+	}
+	info, err := os.Stat(at)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(at, "config.json"))
+	return err != nil
 }

@@ -14,16 +14,24 @@ import (
 	"snug/internal/units"
 )
 
-// finish prints the plans, and writes the settings if asked to.
+// finish prints the plans, and writes the settings if asked to. If they cannot be written, the plans are still shown.
 func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.Plan) error {
-	report, err := o.files(env, t, plans)
-	if err != nil {
+	report, unwritten := o.files(env, t, plans)
+	if err := o.show(env, t, where, plans, report); err != nil {
 		return err
 	}
+	if unwritten != nil {
+		return fmt.Errorf("nothing was written: %w", unwritten)
+	}
+	return nil
+}
+
+// show prints the plans, and what was or would be written.
+func (o *optimizeOptions) show(env Env, t *today, where places, plans []*plan.Plan, report *applyReport) error {
 	switch {
 	case o.json:
 		for _, p := range plans {
-			if err := printJSON(env.Stdout, o.asJSON(p)); err != nil {
+			if err := printJSON(env.Stdout, o.asJSON(p, t.given)); err != nil {
 				return err
 			}
 		}
@@ -49,25 +57,26 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	if rows > 0 {
 		rows = max(rows-strings.Count(intro+after, "\n"), 1)
 	}
-	_, err = io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus, o.noToday}.text(rows)+after)
+	_, err := io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus, o.noToday}.text(rows)+after)
 	return err
 }
 
 // planJSON is a plan with all its notes.
 type planJSON struct {
 	*plan.Plan
-	Notes []string `json:"notes,omitempty"`
+	Given setup.Values `json:"given,omitempty"` // settings that flags set to something else than the files do
+	Notes []string     `json:"notes,omitempty"`
 }
 
-// asJSON returns a plan as --json prints it. Its notes include those on standard error.
-func (o *optimizeOptions) asJSON(p *plan.Plan) planJSON {
+// asJSON returns a plan as --json prints it. Its notes are those that people read on the screen and on standard error.
+func (o *optimizeOptions) asJSON(p *plan.Plan, given setup.Values) planJSON {
 	notes := slices.Clone(p.Notes)
 	for _, n := range allNotes(p.Current.Estimate.Setup, p.Card, o.warnings) {
 		if !slices.Contains(notes, n) {
 			notes = append(notes, n)
 		}
 	}
-	return planJSON{p, notes}
+	return planJSON{p, given, notes}
 }
 
 // rows returns how many rows an answer may have; 0 for any number.
@@ -92,7 +101,7 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) string {
 		}
 	}
 	if t.project != nil {
-		sentences = append(sentences, fmt.Sprintf("The current settings are from %s.", t.project.Origin()))
+		sentences = append(sentences, fmt.Sprintf("The current settings are from %s%s.", t.project.Origin(), givenText(t.given)))
 	}
 	if o.measured != nil {
 		sentences = append(sentences, o.measuredText()...)
@@ -120,7 +129,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 	if err != nil {
 		return nil, err
 	}
-	want.advised = true
+	want.advised, want.given = true, t.given
 	report, err := o.write(env, want, o.apply)
 	switch {
 	case err != nil && o.apply:

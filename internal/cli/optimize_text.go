@@ -39,7 +39,7 @@ func (r planReport) text(rows int) string {
 }
 
 // moreOfPlan is shown if the report was cut.
-const moreOfPlan = "--explain shows the rest: the ladder, the levers and what was rejected\n"
+const moreOfPlan = "--explain shows the rest\n"
 
 // part returns the output of the given functions, without trailing empty lines.
 func (r planReport) part(write ...func(*strings.Builder)) string {
@@ -113,6 +113,16 @@ func (r planReport) takes(c *plan.Choice) (size, share string) {
 		return units.Bytes(a.PeakReserved).String(), percent(a.PeakReserved, limit)
 	}
 	return units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, r.Card.Total)
+}
+
+// needs returns the memory of a choice and its share of the available memory: the card without what is reserved or kept
+// free. Where nothing fits, only that share explains why.
+func (r planReport) needs(c *plan.Choice) (size, share string) {
+	size, share = r.takes(c)
+	if limit := c.Estimate.Setup.Limit; limit == 0 || r.Card.Total > 0 && limit >= r.Card.Total {
+		share = percent(c.Estimate.DevicePeak, r.Room)
+	}
+	return size, share
 }
 
 // speed compares a choice's speed with the current one.
@@ -289,14 +299,11 @@ func (r planReport) how(c *plan.Choice) string {
 
 // nothing writes how much memory is needed if no settings fit.
 func (r planReport) nothing(b *strings.Builder) {
-	size, share := r.takes(r.Least)
-	if limit := r.Least.Estimate.Setup.Limit; limit == 0 || r.Card.Total > 0 && limit >= r.Card.Total {
-		share = percent(r.Least.Estimate.DevicePeak, r.Room)
-	}
+	size, share := r.needs(r.Least)
 	para := fmt.Sprintf("%s The minimum, at batch %d (%s), is %s: %s of the available memory.",
 		r.s.Paint(term.Red, "Nothing fits."), r.Least.Estimate.Setup.Batch, strings.ReplaceAll(r.Least.Change, "×", r.s.Times()), size, share)
 	if r.Rescued != nil {
-		size, share := r.takes(r.Rescued)
+		size, share := r.needs(r.Rescued)
 		para += fmt.Sprintf(" With %s it takes %s, %s. As flags: %s", strings.Join(r.Rescue, " and "), size, share, strings.Join(r.Flags, " "))
 	} else if r.recorded() {
 		para += " Checkpointing, other precisions and sharding are not in the profile; record the run with them to compare."

@@ -20,6 +20,7 @@ type today struct {
 	requests requests
 	limited  bool            // every setup has its own limit; ignored if a card is named
 	project  *config.Project // the project they were read from, or nil
+	given    setup.Values    // what flags set to something else than the project's files do
 	example  bool            // nothing was found: this is the built-in example
 }
 
@@ -135,6 +136,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	if d, ok := over["dist"].(map[string]any); ok && !o.flags.Changed("dist") {
 		delete(d, "kind") // from the files, or DistributedDataParallel by default
 	}
+	t.given = givenOver(project, over)
 	fields := lay(over, o.modelled(env, project.Fields()))
 	if o.recorded != "" { // the recording contains them
 		delete(fields, "lora")

@@ -29,6 +29,8 @@ var othersFlags = map[string]string{
 	"flash-attention": "--attention flash", "flash-attn": "--attention flash", "attn-implementation": "--attention",
 	"model-name": "--model", "model-name-or-path": "--model", "base-model": "--model",
 	"task": "--head", "num-labels": "--head sequence-classification", "optim": "--optimizer",
+	"dpo": "--loop trl-dpo", "kto": "--loop trl-kto", "orpo": "--loop trl-orpo", "cpo": "--loop trl-cpo",
+	"grpo": "--loop trl-grpo", "reward": "--loop trl-reward", "sft": "--loop trl",
 	"port": "--address 127.0.0.1:PORT", "host": "--address HOST:PORT",
 	"output": "--json", "format": "--json", "brief": "--short", "verbose": "--explain",
 }

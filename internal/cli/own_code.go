@@ -29,7 +29,8 @@ func (f *projectFlags) lacksModel(project *config.Project, m meaning.Missing) er
 	case m.Setting != "model" || command == "":
 		return lacking{m}
 	case m.Say != meaning.NoModel:
-		m.Say = strings.Replace(m.Say, "-- <your command>", "-- "+command, 1)
+		const measures = "measure the run: snug profile -- <your command>"
+		m.Say = strings.Replace(m.Say, measures, fmt.Sprintf("record the run: snug profile --vary batch=2,3 -- %s, and then give --model %s", command, profileFile), 1)
 		return lacking{m}
 	}
 	m.Say = fmt.Sprintf("no file names the model; give --model NAME or, if the code builds its own, record it: snug profile --vary batch=2,3 -- %s, and then give --model %s", command, profileFile)

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -40,7 +41,28 @@ func (f *projectFlags) open(env Env) (*config.Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Open(projectFiles{f.folder}, f.folder, names...)
+	project, err := config.Open(projectFiles{f.folder}, f.folder, names...)
+	if errors.Is(err, projects.ErrSeveral) && len(names) == 0 {
+		return f.openDefault(err)
+	}
+	return project, err
+}
+
+// openDefault opens the one of several configs that the folder's script reads by default. It returns err if there is
+// none.
+func (f *projectFlags) openDefault(err error) (*config.Project, error) {
+	script := f.loneScript()
+	_, file := f.configOption(script)
+	if file == "" {
+		return nil, err
+	}
+	file = path.Clean(file)
+	project, wrong := config.Open(projectFiles{f.folder}, f.folder, file)
+	if wrong != nil {
+		return nil, err
+	}
+	project.Notes = append(project.Notes, fmt.Sprintf("%s is used, because %s reads it by default; to use another, give --config-path FILE", file, script))
+	return project, nil
 }
 
 // names returns the named files, relative to the project's folder.

@@ -105,12 +105,20 @@ func (f *setupFlags) givenFields() (map[string]any, error) {
 	return out, nil
 }
 
+// assumesFP32 reports whether a run is in fp32 only because nothing gives a precision.
+func (f *setupFlags) assumesFP32(s *setup.Setup) bool {
+	return s.Precision == "fp32" && f.file == "" && f.project.place == "" && !f.flags.Changed("precision") && s.Model.Program == nil && !setup.ReadsScript(s.Loop)
+}
+
 // card returns the named GPU, or one with the given memory; without either, the reference card without a
 // size.
 func (f *setupFlags) card() (gpu.Card, error) {
 	card := gpu.Reference
 	card.Total = 0
 	var err error
+	if strings.EqualFold(f.gpu, "all") {
+		return card, errors.New("--gpu all: only snug optimize compares all cards; name one, or use snug optimize --gpu all")
+	}
 	if f.gpu != "" {
 		if card, err = gpu.Find(f.gpu); err != nil {
 			return card, err

@@ -125,6 +125,12 @@ func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.So
 		return request{err: fmt.Errorf("%s:%w", f.file, raw.Err)}
 	}
 	where := origin{flags: f.given(), under: maps.Clone(raw.Fields), place: fmt.Sprintf("%s:%d", f.file, raw.Line)}
+	if len(raw.Lines) > 0 {
+		where.lines = map[string]string{}
+	}
+	for field, line := range raw.Lines {
+		where.lines[field] = fmt.Sprintf("%s:%d", f.file, line)
+	}
 	r := f.decode(lay(over, raw.Fields), from)
 	r.from = where
 	return r

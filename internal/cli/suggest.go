@@ -55,6 +55,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if meant := othersFlags[strings.ReplaceAll(name, "_", "-")]; meant != "" && hasFlags(cmd, meant) {
 		return fmt.Errorf("unknown flag --%s; did you mean %s?", name, meant)
 	}
+	if off, is := strings.CutPrefix(name, "no-"); is && isSwitch(cmd.Flags().Lookup(off)) {
+		return fmt.Errorf("unknown flag --%s; write --%s=false", name, off)
+	}
 	if cmd.Flags().Lookup("set") != nil && slices.Contains(settingNames(), name) {
 		return fmt.Errorf("unknown flag --%s; write --set %[1]s=VALUE", name)
 	}
@@ -67,6 +70,28 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near)
 	}
 	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
+}
+
+// isSwitch reports whether a flag is on or off.
+func isSwitch(f *pflag.Flag) bool { return f != nil && f.Value.Type() == "bool" }
+
+// switchValue returns an error for true or false as an argument, which is meant for the switch before it; nil for other
+// arguments.
+func switchValue(fs *pflag.FlagSet, args []string) error {
+	i := slices.IndexFunc(args, func(a string) bool { return strings.EqualFold(a, "true") || strings.EqualFold(a, "false") })
+	if i < 0 {
+		return nil
+	}
+	var switches []string
+	fs.Visit(func(f *pflag.Flag) {
+		if isSwitch(f) {
+			switches = append(switches, f.Name)
+		}
+	})
+	if len(switches) != 1 {
+		switches = []string{"checkpointing"}
+	}
+	return fmt.Errorf("unexpected argument %q; a switch takes its value after =, as in --%s=%s", args[i], switches[0], strings.ToLower(args[i]))
 }
 
 // commandsWith returns the other commands that have a flag with this name.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"snug/internal/spelling"
 	"snug/internal/units"
@@ -34,6 +35,9 @@ func Find(name string) (Card, error) {
 	if c, ok := lookup(want); ok {
 		return c, nil
 	}
+	if n, one := several(name); n > 0 {
+		return Card{}, unknown("", "GPU %q is %d cards; give --gpus %d --gpu %s", name, n, n, one)
+	}
 	if gb, ok := onlySize(want); ok {
 		if some := SoldAlike(gb); len(some) > 1 {
 			return Card{}, unknown(fmt.Sprintf("; or give --gpu-memory %d", gb), "GPU %q is only a size, which several cards have: %s; name one", name, namesOf(some))
@@ -50,6 +54,24 @@ func Find(name string) (Card, error) {
 		return Card{}, unknown(" (snug gpus --all lists them)", "unknown GPU %q; did you mean %s?", name, list(near, 3, "or"))
 	}
 	return Card{}, unknown("; snug gpus --all lists the known ones, and --gpu-memory accepts any other", "unknown GPU %q", name)
+}
+
+// several returns the number of cards in a name such as 4xA100 or A100x4, and the card's name; 0 for other names.
+func several(name string) (int, string) {
+	for i, r := range name {
+		if !strings.ContainsRune("xX×*", r) {
+			continue
+		}
+		before, after := strings.TrimSpace(name[:i]), strings.TrimSpace(name[i+utf8.RuneLen(r):])
+		for _, part := range [][2]string{{before, after}, {after, before}} {
+			n, err := strconv.Atoi(part[0])
+			_, known := lookup(words(part[1]))
+			if err == nil && n > 0 && (known || len(mentioning(words(part[1]))) > 0) {
+				return n, part[1]
+			}
+		}
+	}
+	return 0, ""
 }
 
 // onlySize returns the GB of a name that is only a size: 48GB, 24.

@@ -119,7 +119,9 @@ func (s *search) counted(a *estimate.Answer) uint64 {
 
 // flags returns the flags that give a run these settings. A loss in chunks has none.
 func (s *search) flags(x settings) []string {
-	out := setup.FlagsBetween(s.base, x.on(s.base))
+	to := x.on(s.base)
+	to.Steps = s.base.Steps // how many steps are simulated is no setting of the run
+	out := setup.FlagsBetween(s.base, to)
 	if x.chunks > 0 {
 		out = append(out, "and a loss in chunks")
 	}

@@ -21,18 +21,25 @@ func (s *search) underusedNote(c *Choice) string {
 	if s.long || !s.exact || x.accumulation > 1 || used >= underused || s.rules.locked["batch"] || !s.base.Model.Varies("batch") {
 		return ""
 	}
-	text := fmt.Sprintf("This uses %.0f %% of the available memory (%v of %v), because all %d samples of a step fit at once.",
-		100*used, units.Bytes(c.Estimate.PeakReserved), units.Bytes(limit), x.effective())
+	takes, whole, name := s.counted(c.Estimate), s.req.Card.Total, "card" // as in the table
+	if s.byLimit(x) {
+		whole, name = s.base.Limit, "limit"
+	}
+	text := fmt.Sprintf("This uses %.0f %% of the %s (%v of %v), because all %d samples of a step fit at once.",
+		share(takes, whole), name, units.Bytes(takes), units.Bytes(whole), x.effective())
 	full, err := s.filling(x)
 	if err != nil || full.batch <= x.batch {
 		return text
 	}
-	text += fmt.Sprintf(" An effective batch of %d would use %.0f %%", full.effective(), 100*float64(full.reserved)/float64(limit))
+	text += fmt.Sprintf(" An effective batch of %d would use %.0f %%", full.effective(), share(takes-c.Estimate.PeakReserved+full.reserved, whole))
 	if gain := full.rate/c.rate - 1; s.isTimed() && gain >= noticeable {
 		return text + fmt.Sprintf(" and be %.3g times as fast, but changes the training.", 1+gain)
 	}
 	return text + ", but is no faster."
 }
+
+// share returns bytes as a percentage of whole.
+func share(bytes, whole uint64) float64 { return 100 * float64(bytes) / float64(max(whole, 1)) }
 
 // filling returns the largest of a batch's doublings that leaves some of the card free, with its speed and memory.
 func (s *search) filling(x settings) (candidate, error) {

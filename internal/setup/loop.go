@@ -279,7 +279,17 @@ func (s *Setup) ChangedAny() bool {
 	return slices.ContainsFunc([]string{"accumulation", "precision", "optimizer", "checkpointing", "clip"}, s.Changed)
 }
 
-// Note stores the notes on a followed script. They are the same for each run.
+// Resized reports whether sizes of the run differ from the setup that was read, as in a search for the largest batch and
+// in some levers of a plan.
+func (s *Setup) Resized() bool {
+	if s.Script == nil || s.Script.completed == nil {
+		return false
+	}
+	was := s.Script.completed
+	return s.Batch != was.Batch || s.Seq != was.Seq || s.LossChunks != was.LossChunks || s.Model.Config["vocab_size"] != was.Model.Config["vocab_size"]
+}
+
+// Note stores the notes on a followed script.
 func (x *Script) Note(notes []string) {
 	x.noted.Lock()
 	x.notes = notes

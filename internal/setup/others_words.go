@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"slices"
 	"strings"
 
 	"snug/internal/spelling"
@@ -24,10 +25,22 @@ var othersWords = map[string]map[string]string{
 	"kind":      {"fsdp": "fsdp2", "deepspeed": "zero2", "dp": "ddp", "full_shard": "fsdp2", "shard_grad_op": "fsdp2-noreshard"},
 }
 
+// unsimulatedWords are values of a setting that exist elsewhere and that snug does not simulate, by JSON key. Suggesting a
+// similar word would be wrong.
+var unsimulatedWords = map[string][]string{
+	"optimizer": {
+		"muon", "shampoo", "soap", "sophia", "prodigy", "lamb", "lars", "came", "adan", "apollo", "galore", "adadelta", "lbfgs",
+		"rprop", "asgd", "adabelief", "adamw-4bit", "schedule-free", "adamw-schedulefree", "sgd-schedulefree",
+	},
+}
+
 // wordHint suggests the intended word for a setting's value, or lists all words.
 func wordHint(key, given string, words []string) string {
 	if meant := othersWords[key][strings.ToLower(given)]; meant != "" {
 		return "; did you mean " + meant + "?"
+	}
+	if slices.Contains(unsimulatedWords[key], strings.ReplaceAll(strings.ToLower(given), "_", "-")) {
+		return "; snug does not simulate it, so measure the run: snug profile -- <your command>"
 	}
 	return spelling.Hint(given, words, "known: "+strings.Join(words, ", "))
 }

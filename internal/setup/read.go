@@ -21,6 +21,7 @@ import (
 type Raw struct {
 	Fields map[string]any // as written, by field name
 	Line   int            // the line where it begins
+	Lines  map[string]int // the lines of its fields in YAML, by name: batch, model.name
 	Err    error          // why it could not be decoded
 }
 

@@ -66,10 +66,28 @@ func readYAML(data []byte) func() (Raw, error) {
 				return Raw{Line: max(node.Line, 1), Err: err}, nil
 			}
 			if v != nil {
-				return raw(plain(v), node.Line), nil
+				out := raw(plain(v), node.Line)
+				out.Lines = map[string]int{}
+				linesOf(&node, "", out.Lines)
+				return out, nil
 			}
 		}
 		return Raw{}, io.EOF
+	}
+}
+
+// linesOf adds the lines of a document's fields to lines.
+func linesOf(node *yaml.Node, prefix string, lines map[string]int) {
+	if node.Kind == yaml.DocumentNode && len(node.Content) > 0 {
+		node = node.Content[0]
+	}
+	if node.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		name := prefix + node.Content[i].Value
+		lines[name] = node.Content[i].Line
+		linesOf(node.Content[i+1], name+".", lines)
 	}
 }
 

@@ -46,7 +46,7 @@ func adapterSettings() []Setting {
 				{Name: "load-in-4bit", Means: 4, What: "4-bit frozen weights from bitsandbytes: QLoRA, with PEFT adapters"},
 				{Name: "load-in-8bit", Means: 8, What: "8-bit frozen weights (not simulated)"},
 			},
-			Required: " is missing; only 4 is simulated", Use: InFiles,
+			Required: " is missing; the other settings of quantization need it, and only 4 bits are simulated", Use: InFiles,
 			Phrases:  phrase(func(s *Setup) bool { return s.Quantization != nil }, "%s", func(s *Setup) any { return s.Quantization }),
 			Evidence: where(func(s *Setup) bool { return s.Quantization != nil }, "4-bit weights"), Lever: &quantizationLever,
 			at: func(s *Setup) any { return &s.Quantization.Bits },

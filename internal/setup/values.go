@@ -120,9 +120,12 @@ func (vs *Values) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*vs = flat("", in)
+	*vs = Flat(in)
 	return nil
 }
+
+// Flat returns the fields of a setup file as settings, sorted by name. It keeps unknown names.
+func Flat(fields map[string]any) Values { return flat("", fields) }
 
 // flat turns {"lora": {"rank": 8}} into lora.rank; null is omitted.
 func flat(prefix string, in map[string]any) Values {

@@ -14,7 +14,6 @@ import (
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/shadow/nn"
-	"snug/internal/units"
 )
 
 // Follows reports whether a setup's loop is followed from a script, which is not supported on several GPUs.
@@ -72,18 +71,18 @@ func (r *run) follow() error {
 		res.Notes = append(res.Notes, setup.UncountedAdapters(res.MakesAdapters))
 	}
 	if n := growth(r.w.Trace); n > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, so memory never levels off; the figures are for its first steps", s.Loop, units.Bytes(n)))
+		res.Notes = append(res.Notes, growthNote(s, n))
 	}
 	s.Script.Note(r.notes(res))
 	return nil
 }
 
 // notes returns the notes on the script. A plan's candidate keeps the notes of the run it was derived from,
-// because new ones would be about settings that the user did not choose. The exception is a note that its figures
-// are for another precision.
+// because new ones would be about settings that the user did not choose, and so does a run at another batch. The
+// exception is a note that its figures are for another precision.
 func (r *run) notes(res *script.Result) []string {
 	of := differences(r.s, res)
-	if !r.s.ChangedAny() {
+	if !r.s.ChangedAny() && (!r.s.Resized() || len(r.s.Script.Notes()) == 0) {
 		return append(namedNotes(r.s, res.Notes), of...)
 	}
 	notes := r.s.Script.Notes()

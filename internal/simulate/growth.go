@@ -3,6 +3,9 @@
 package simulate
 
 import (
+	"fmt"
+
+	"snug/internal/setup"
 	"snug/internal/stream"
 	"snug/internal/units"
 )
@@ -26,6 +29,16 @@ func growth(t *stream.Trace) uint64 {
 		return 0
 	}
 	return uint64(by)
+}
+
+// growthNote returns the note on a script that keeps n bytes more with every step. A search for the largest batch has no
+// batch of its own, so the note names the one that was simulated.
+func growthNote(s *setup.Setup, n uint64) string {
+	at := ""
+	if s.Resized() {
+		at = fmt.Sprintf(" at batch %d", s.Batch)
+	}
+	return fmt.Sprintf("%s: it keeps %s more with every step%s, so memory never levels off; the figures are for its first steps", s.Loop, units.Bytes(n), at)
 }
 
 // heldAfter returns the bytes held at the start of each forward pass that follows an update.

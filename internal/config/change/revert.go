@@ -87,7 +87,11 @@ func (s *Store) revertDone(out *Reverted, n int, force bool) error {
 		return s.noChange(l.foreign)
 	}
 	if len(all) < n {
-		return fmt.Errorf("%s: only %d changes can be undone, not %d; snug revert --list shows them", s.root, len(all), n)
+		changes := "changes"
+		if len(all) == 1 {
+			changes = "change"
+		}
+		return fmt.Errorf("%s: only %d %s can be undone, not %d; snug revert --list shows them", s.root, len(all), changes, n)
 	}
 	entries := slices.Clone(all[len(all)-n:])
 	slices.Reverse(entries)
