@@ -136,7 +136,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return runLoop(&plain, o)
 }
 
-// makesComparison reports whether a script makes one of TRL's trainers that compare answers.
+// makesComparison reports whether a script creates one of TRL's trainers that compare answers.
 func makesComparison(x *setup.Script) bool {
 	if x.File == nil || x.Read == nil {
 		return false
