@@ -107,7 +107,7 @@ type Loading struct {
 	Loop string
 	// LoopOverGPUs means that the loop is also simulated on several GPUs.
 	LoopOverGPUs bool
-	// Reentrant says when checkpointing is reentrant if no key decides; nil leaves it to transformers.
+	// Reentrant tells when checkpointing is reentrant if no key sets it; nil means the transformers default.
 	Reentrant *Reentrance
 	// Checkpoints is the folder that models are downloaded to, named as on the hub.
 	Checkpoints string
