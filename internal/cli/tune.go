@@ -151,11 +151,11 @@ func (o *tuneOptions) check() error {
 	}
 	switch {
 	case o.launcher != "" && o.launcher != "slurm":
-		return fmt.Errorf("--launcher %s: write slurm; other launchers, such as torchrun, are part of the command", o.launcher)
+		return fmt.Errorf("--launcher is %s; it must be slurm; other launchers, such as torchrun, are part of the command", o.launcher)
 	case o.launcher == "" && (o.flags.Changed("jobs") || o.flags.Changed("shared") || o.flags.Changed("poll")):
 		return errors.New("--jobs, --shared and --poll are for --launcher slurm; on one machine trials run one after the other")
 	case o.poll < 100*time.Millisecond:
-		return fmt.Errorf("--poll %v: write a time like 5s", o.poll)
+		return fmt.Errorf("--poll is %v; it must be a time like 5s", o.poll)
 	case !(o.steady >= 0 && o.steady < 1):
 		return fmt.Errorf("--steady %g: write a share like 0.01, or 0 for never", o.steady)
 	case !(o.margin >= 0 && o.margin < 1):
