@@ -155,7 +155,7 @@ func (o *tuneOptions) check() error {
 	case o.launcher == "" && (o.flags.Changed("jobs") || o.flags.Changed("shared") || o.flags.Changed("poll")):
 		return errors.New("--jobs, --shared and --poll are for --launcher slurm; on one machine trials run one after the other")
 	case o.poll < 100*time.Millisecond:
-		return fmt.Errorf("--poll is %v; it must be a time like 5s", o.poll)
+		return fmt.Errorf("--poll is %v; it must be at least 100ms", o.poll)
 	case !(o.steady >= 0 && o.steady < 1):
 		return fmt.Errorf("--steady %g: write a share like 0.01, or 0 for never", o.steady)
 	case !(o.margin >= 0 && o.margin < 1):
