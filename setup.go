@@ -43,8 +43,8 @@ type Setup struct {
 	Optimizer Optimizer `json:"optimizer,omitempty"`
 	// Checkpointing is gradient checkpointing: activations are recomputed in the backward pass.
 	Checkpointing bool `json:"checkpointing,omitempty"`
-	// UseReentrant selects reentrant checkpointing, as the argument of torch.utils.checkpoint
-	// use_reentrant does; nil means the default of the transformers release.
+	// UseReentrant selects reentrant checkpointing, like the use_reentrant argument of
+	// torch.utils.checkpoint; nil means the default of the transformers release.
 	UseReentrant *bool `json:"use_reentrant,omitempty"`
 	// Loss selects the code that computes the loss of a causal model.
 	Loss Loss `json:"loss,omitempty"`

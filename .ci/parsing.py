@@ -44,7 +44,7 @@ def chosen(rng, keys):
 
 def trainer(rng):
     got = {"model_name_or_path": MODEL, "output_dir": "out", "max_seq_length": rng.choice([128, 512]), **chosen(rng, TRAINER), **rng.choice(PRECISIONS), **chosen(rng, {"gradient_checkpointing": SWITCH})}
-    got.setdefault("per_device_train_batch_size", 8)  # the key by which a file or a command is the trainer's
+    got.setdefault("per_device_train_batch_size", 8)  # marks a file or command as the trainer's
     if got.get("fp16"):
         got["torch_dtype"] = "float32"  # the weights are saved in bfloat16, which a gradient scaler refuses
     return got
@@ -54,10 +54,10 @@ def trl(rng):
     got = {"model_name_or_path": MODEL, "dataset_name": "trl-lib/Capybara", "output_dir": "out", **chosen(rng, TRAINER), **rng.choice(PRECISIONS), **chosen(rng, {"gradient_checkpointing": SWITCH})}
     got |= chosen(rng, {"max_length": [256, 1024, 2048, LEFT_OUT], "packing": [True, False, LEFT_OUT], "dtype": ["bfloat16", "float32", LEFT_OUT, LEFT_OUT], "eos_token": ["<|im_end|>", LEFT_OUT]})
     got.setdefault("per_device_train_batch_size", 8)
-    got.setdefault("packing", False)  # these two are keys by which the file is TRL's
+    got.setdefault("packing", False)  # together, these two keys mark the file as TRL's
     if rng.random() < 0.5:
         got |= {"use_peft": True, **chosen(rng, {"lora_r": [8, 32, 64, LEFT_OUT], "lora_alpha": [16, 32, LEFT_OUT], "lora_dropout": [0.05, LEFT_OUT]}), "lora_target_modules": rng.choice(["all-linear", ["q_proj", "v_proj"]])}
-        if "dtype" not in got and not got.get("fp16") and rng.random() < 0.4:  # a gradient scaler refuses TRL's adapters of 4-bit weights
+        if "dtype" not in got and not got.get("fp16") and rng.random() < 0.4:  # a gradient scaler rejects TRL's adapters on 4-bit weights
             got |= {"load_in_4bit": True}
     return got
 
@@ -67,7 +67,7 @@ def axolotl(rng):
            "num_epochs": 1, "output_dir": "./out", **chosen(rng, {"gradient_accumulation_steps": [1, 2, 4, 8, LEFT_OUT], "optimizer": ["adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "adamw_8bit", "sgd", "adafactor"],
            "gradient_checkpointing": SWITCH, "tf32": [True, False, LEFT_OUT], "sample_packing": [False, LEFT_OUT], "pad_to_sequence_len": [True, LEFT_OUT], "val_set_size": [0.0, LEFT_OUT], "logging_steps": [1, LEFT_OUT],
            "warmup_steps": [10, LEFT_OUT], "lr_scheduler": ["cosine", LEFT_OUT], "weight_decay": [0.0, LEFT_OUT], "max_grad_norm": [1.0, LEFT_OUT]}), **rng.choice([{"bf16": True}, {"fp16": True}, {"bf16": True, "fp16": False}])}
-    if rng.random() < 0.6 or got.get("fp16"):  # a gradient scaler refuses weights that are trained in float16
+    if rng.random() < 0.6 or got.get("fp16"):  # a gradient scaler rejects weights trained in float16
         four = rng.random() < 0.5
         got |= {"adapter": "qlora" if four else "lora", "lora_r": rng.choice([8, 16, 32]), "lora_alpha": 16, "lora_dropout": rng.choice([0.0, 0.05]), "lora_target_linear": True, **({"load_in_4bit": True} if four else {})}
     return got

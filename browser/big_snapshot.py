@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a memory snapshot as torch.cuda.memory._dump_snapshot does, of about so many MB: big_snapshot.py FILE MB
+"""Writes a memory snapshot of about MB megabytes in the format of torch.cuda.memory._dump_snapshot: big_snapshot.py FILE MB
 
-The run is made up: a model of 48 layers whose steps allocate forward and free backward, with the stacks of each call.
+The run is synthetic: the steps of a 48-layer model allocate in forward and free in backward, with a stack for each call.
 """
 
 import pickle
@@ -21,7 +21,7 @@ def stack(layer: int, op: str) -> list[dict]:
 
 
 def step(stacks: list, sizes: list, start: int, time: int) -> list[dict]:
-    """One optimizer step: everything that is allocated is freed again, the last first."""
+    """Returns the events of one optimizer step, in which everything allocated is freed in reverse order."""
     held, events, at = [], [], start
     for frames, size in zip(stacks, sizes):
         held.append((at, size))
@@ -42,7 +42,7 @@ def main(path: str, megabytes: int) -> None:
         {"action": "alloc", "addr": BASE, "size": weights, "stream": 0, "time_us": 2, "frames": stacks[0]},
     ]
     two = [step(stacks, sizes, BASE + weights, 10**15 + n * 10**6) for n in range(2)]
-    size_of_a_step = len(pickle.dumps(two)) - len(pickle.dumps(two[:1]))  # stacks are written once
+    size_of_a_step = len(pickle.dumps(two)) - len(pickle.dumps(two[:1]))  # each stack is pickled only once
     for n in range(megabytes * 10**6 // size_of_a_step):
         trace += step(stacks, sizes, BASE + weights, 10**15 + n * 10**6)
     blocks = [

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// recorded returns the lines of a recording of snug watch.
+// recorded returns the lines of a snug watch recording.
 func recorded(t *testing.T, name string) []string {
 	t.Helper()
 	f, err := os.Open("../testdata/watch/" + name)
@@ -35,7 +35,7 @@ func recorded(t *testing.T, name string) []string {
 	return strings.SplitAfter(string(data), "\n")
 }
 
-// TestLive: a recording is shown while it is written, and an uploaded one.
+// TestLive checks that the page shows a recording while it is being written, and an uploaded one.
 func TestLive(t *testing.T) {
 	lines := recorded(t, "watched_leak_004.jsonl.gz")
 	good, err := filepath.Abs("../testdata/watch/watched_good.jsonl.gz")
@@ -78,7 +78,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// commandSays is what the command line prints for a recording. It exits with 1 for a run that leaks.
+// commandSays returns what snug watch prints for a recording. The command exits with 1 for a leaking run.
 func commandSays(t *testing.T, run string) string {
 	t.Helper()
 	out, _ := exec.Command(os.Getenv("SNUG"), "watch", "--replay", run, "--json").Output()
@@ -88,7 +88,7 @@ func commandSays(t *testing.T, run string) string {
 	return string(out)
 }
 
-// standIn writes the stand-in for a training command, and its setup, from the script of the command line's tests.
+// standIn writes the fake training command and its setup from tune.txtar, a script test of the command line.
 func standIn(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../internal/cli/testdata/tune.txtar")
@@ -105,7 +105,7 @@ func standIn(t *testing.T) string {
 	return folder
 }
 
-// TestTune: the trials of a tune appear while it runs.
+// TestTune checks that the trials of a tune appear while it runs.
 func TestTune(t *testing.T) {
 	folder := standIn(t)
 	t.Setenv("SNUG_STORE", filepath.Join(folder, "measured.db"))
@@ -117,7 +117,7 @@ func TestTune(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "while it runs", shows("tune-state", "Running: nothing has fit yet"), shows("tune-now", "Trying batch 16 × 4"), shows("tune-trials", "out-of-memory"))
+	do(t, ctx, "while it runs", shows("tune-state", "Running: no trial has fit yet"), shows("tune-now", "Trying batch 16 × 4"), shows("tune-trials", "out-of-memory"))
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +130,10 @@ func TestTune(t *testing.T) {
 	}
 }
 
-// slowest is how long a snapshot of 100 MB may take until it is drawn.
+// slowest is the time limit for drawing a 100 MB snapshot.
 const slowest = 5 * time.Second
 
-// TestBigSnapshot: a snapshot of 100 MB is shown within a few seconds, and the page stays smooth.
+// TestBigSnapshot checks that a 100 MB snapshot is shown within a few seconds, and that the page stays responsive.
 func TestBigSnapshot(t *testing.T) {
 	big := filepath.Join(t.TempDir(), "big.pickle")
 	if out, err := exec.Command("python3", "big_snapshot.py", big, "100").CombinedOutput(); err != nil {
@@ -142,15 +142,15 @@ func TestBigSnapshot(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), shows("verdict", "gpt2"))
-	// The longest time between two frames, while the snapshot is opened and drawn.
+	// Measures the longest time between two frames while the snapshot is opened and drawn.
 	do(t, ctx, "measuring", script(`window.longest = 0; { let last = performance.now(); const tick = (now) => { longest = Math.max(longest, now - last); last = now; requestAnimationFrame(tick); }; requestAnimationFrame(tick); }
 		window.drawn = new Promise((done) => document.getElementById("drawing").addEventListener("load", () => done(performance.now() - begin)))`))
 	do(t, ctx, "uploading", script(`window.begin = performance.now()`), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{big}))
 	took := seconds(t, ctx, `drawn`)
 	pause := seconds(t, ctx, `longest`)
-	t.Logf("100 MB: drawn after %v, longest pause of the page %v", took, pause)
+	t.Logf("100 MB: drawn after %v, longest pause between frames %v", took, pause)
 	if took > slowest {
-		t.Errorf("it took %v to draw 100 MB, more than %v", took, slowest)
+		t.Errorf("drawing 100 MB took %v, want at most %v", took, slowest)
 	}
 	do(t, ctx, "other settings", shows("outcomes", "GiB"))
 	for _, c := range complaints() {
@@ -158,7 +158,7 @@ func TestBigSnapshot(t *testing.T) {
 	}
 }
 
-// seconds evaluates an expression that gives milliseconds.
+// seconds evaluates an expression in milliseconds.
 func seconds(t *testing.T, ctx context.Context, expression string) time.Duration {
 	t.Helper()
 	ms, err := chromedp.Run(ctx, chromedp.Evaluate[float64](expression, chromedp.EvalAwaitPromise))

@@ -278,7 +278,7 @@ func TestPictures(t *testing.T) {
 	pictures(t, ctx, "page")
 }
 
-// pictures writes a view at three widths.
+// pictures saves screenshots of a view at three widths.
 func pictures(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	for _, width := range []int64{390, 820, 1280} {

@@ -83,7 +83,7 @@ func condition(cond string) (bool, error) {
 //	exits N COMMAND...     run a command and expect this exit code
 //	bytes FILE "TEXT"      write a file, TEXT being a Go string literal
 //	head FILE N OUT        the first N bytes of a file
-//	tunes                  print the reports of tunes in the store, as snug serve shows them
+//	tunes                  print the tune reports in the store, as snug serve shows them
 func TestScripts(t *testing.T) {
 	recordings, err := filepath.Abs("../snapshot/testdata")
 	if err != nil {

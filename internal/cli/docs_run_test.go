@@ -47,8 +47,8 @@ func TestPagesRun(t *testing.T) {
 	}
 }
 
-// commandsOfSeeds returns the commands of docs/seeds, except for those that are shown with their output, which
-// TestRecordedPages runs.
+// commandsOfSeeds returns the commands in docs/seeds, except those shown with their output, which TestRecordedPages
+// runs.
 func commandsOfSeeds(t *testing.T) (out []string) {
 	t.Helper()
 	pages, err := filepath.Glob("../../docs/seeds/*.md")

@@ -39,8 +39,8 @@ into snug and works offline. The same answers are available as JSON;
 
 Only this machine can connect, unless --address names another interface. Then
 every request needs a token: the one given with --token, or a new one, which is
-part of the printed address. --watch names a recording to show live, while
-snug watch --record writes it. Requests cannot read other files; uploads stay in
+part of the printed address. --watch names a recording to show live while snug
+watch --record writes it. Requests cannot read other files; uploads stay in
 memory.`
 
 func newServe(env Env) *cobra.Command {
@@ -55,7 +55,7 @@ func newServe(env Env) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.address, "address", "127.0.0.1:7684", "`host:port` to listen on; port 0 is any free port")
 	cmd.Flags().StringVar(&o.token, "token", "", "`token` that every request must have")
-	cmd.Flags().StringArrayVar(&o.watch, "watch", nil, "show this `recording` live, also while snug watch --record writes it; may be repeated")
+	cmd.Flags().StringArrayVar(&o.watch, "watch", nil, "show this `recording` live, even while snug watch --record writes it; may be repeated")
 	return cmd
 }
 
@@ -145,7 +145,7 @@ func (e Env) cardHere(ctx context.Context) *gpu.Card {
 	return &visible[0].Card
 }
 
-// live lists what the page can watch: the recordings of --watch, then the GPUs of this machine.
+// live lists what the page can watch: the --watch recordings, then this machine's GPUs.
 func (e Env) live(recordings []string) []web.Live {
 	var out []web.Live
 	for i, path := range recordings {
@@ -161,14 +161,14 @@ func (e Env) live(recordings []string) []web.Live {
 		}})
 	}
 	if len(e.Samplers) > 0 {
-		out = append(out, web.Live{ID: "gpus", Name: "the GPUs of this machine", Run: func(ctx context.Context, _ float64, emit func(watch.Event)) error {
+		out = append(out, web.Live{ID: "gpus", Name: "this machine's GPUs", Run: func(ctx context.Context, _ float64, emit func(watch.Event)) error {
 			return live.Run(ctx, live.Config{Sources: e.Samplers, Interval: time.Second}, emit)
 		}})
 	}
 	return out
 }
 
-// tunes returns the reports of snug tune in the store of this machine.
+// tunes returns the snug tune reports in this machine's store.
 func (e Env) tunes() ([]web.Tune, error) {
 	list, err := fromStore(e, (*store.Store).Tunes)
 	var out []web.Tune

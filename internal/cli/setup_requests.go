@@ -188,7 +188,7 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	if err == nil {
 		f.withoutLiger(s)
 		if f.flags.Changed("use-reentrant") && !s.Checkpointing && s.Model.Program == nil && !s.Script.Readable() {
-			f.warnings = append(f.warnings, "--use-reentrant changes nothing unless checkpointing is on; add --checkpointing")
+			f.warnings = append(f.warnings, "--use-reentrant has no effect without checkpointing; add --checkpointing")
 		}
 		err = f.refuseUnrecordedSizes(s)
 	}

@@ -19,8 +19,8 @@ var (
 	shownRun  = regexp.MustCompile("(?s)```\n\\$ (snug [^\n]+)\n(.*?)```\n")
 )
 
-// TestStartPage follows docs/start.md word by word: the page becomes a script that makes its file, runs its commands in
-// order and compares what they print.
+// TestStartPage runs docs/start.md as a script, which creates the page's file, runs its commands in order and compares
+// their output with the page.
 func TestStartPage(t *testing.T) {
 	const path = "../../docs/start.md"
 	page, err := os.ReadFile(path)
@@ -29,7 +29,7 @@ func TestStartPage(t *testing.T) {
 	}
 	file, runs := namedFile.FindSubmatch(page), shownRun.FindAllSubmatch(page, -1)
 	if file == nil || len(runs) < 4 {
-		t.Fatalf("the page names a file: %v, and shows %d commands", file != nil, len(runs))
+		t.Fatalf("the page names a file: %v; it shows %d commands", file != nil, len(runs))
 	}
 	var script strings.Builder
 	archive := &txtar.Archive{Files: []txtar.File{{Name: string(file[1]), Data: file[2]}}}
@@ -58,7 +58,7 @@ func TestStartPage(t *testing.T) {
 	}
 }
 
-// writeStartPage puts what the commands print into the page.
+// writeStartPage replaces the outputs in the page with what the commands print.
 func writeStartPage(t *testing.T, path string, page []byte, script string) {
 	t.Helper()
 	done, err := txtar.ParseFile(script)

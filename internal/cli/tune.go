@@ -93,10 +93,10 @@ func newTune(env Env) *cobra.Command {
 	f.DurationVar(&o.step, "step-timeout", 5*time.Minute, "`time` limit from one step to the next; 0 for none")
 	f.DurationVar(&o.end, "end-timeout", 20*time.Second, "`time` limit for the command to exit after its last step")
 	f.DurationVar(&o.timeout, "timeout", record.DefaultTimeout, "`time` limit for one trial; 0 for none")
-	f.StringVar(&o.launcher, "launcher", "", "what runs the trials: this machine (default), or `slurm`, with a batch script as the command")
-	f.IntVar(&o.jobs, "jobs", 1, "run up to `N` trials at once, each as a job of Slurm")
-	f.StringVar(&o.shared, "shared", "", "`folder` that the nodes of the cluster see too (default: .snug/jobs here)")
-	f.DurationVar(&o.poll, "poll", slurm.DefaultPoll, "`time` between two questions to Slurm about the jobs")
+	f.StringVar(&o.launcher, "launcher", "", "where trials run: this machine (default), or `slurm`, with a batch script as the command")
+	f.IntVar(&o.jobs, "jobs", 1, "run up to `N` trials at once, each as a Slurm job")
+	f.StringVar(&o.shared, "shared", "", "`folder` shared with the cluster's nodes (default: .snug/jobs in this folder)")
+	f.DurationVar(&o.poll, "poll", slurm.DefaultPoll, "`time` between status queries to Slurm")
 	f.BoolVar(&o.fresh, "fresh", false, "start over, without the earlier trials of the same command")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be tried, and run nothing")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the output of the command")
@@ -151,11 +151,11 @@ func (o *tuneOptions) check() error {
 	}
 	switch {
 	case o.launcher != "" && o.launcher != "slurm":
-		return fmt.Errorf("--launcher %s: write slurm; other launchers, such as torchrun, are part of the command", o.launcher)
+		return fmt.Errorf("--launcher is %s; it must be slurm; other launchers, such as torchrun, are part of the command", o.launcher)
 	case o.launcher == "" && (o.flags.Changed("jobs") || o.flags.Changed("shared") || o.flags.Changed("poll")):
 		return errors.New("--jobs, --shared and --poll are for --launcher slurm; on one machine trials run one after the other")
 	case o.poll < 100*time.Millisecond:
-		return fmt.Errorf("--poll %v: write a time like 5s", o.poll)
+		return fmt.Errorf("--poll is %v; it must be at least 100ms", o.poll)
 	case !(o.steady >= 0 && o.steady < 1):
 		return fmt.Errorf("--steady %g: write a share like 0.01, or 0 for never", o.steady)
 	case !(o.margin >= 0 && o.margin < 1):

@@ -16,18 +16,18 @@ import (
 	"snug/internal/tune"
 )
 
-// cluster is where the trials of a tune run as jobs.
+// cluster runs a tune's trials as Slurm jobs.
 type cluster struct {
 	runner slurm.Runner
-	shared string      // the folder that the nodes see
-	words  []string    // of the batch script
-	said   chan string // what the runner has to say
+	shared string      // the folder shared with the nodes
+	words  []string    // the words in the batch script
+	said   chan string // messages from the runner
 
 	mu   sync.Mutex
-	rows map[string]store.Job // the jobs of this tune, by the folder of their run
+	rows map[string]store.Job // this tune's jobs, by run folder
 }
 
-// newCluster reads the batch script of the command.
+// newCluster returns the cluster for a command, whose batch script it reads.
 func newCluster(t *tuner) (*cluster, error) {
 	out := &cluster{said: make(chan string, 64), rows: map[string]store.Job{}}
 	out.runner.Poll, out.runner.Say = t.o.poll, func(text string) { out.said <- text }
@@ -45,13 +45,13 @@ func newCluster(t *tuner) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, err := (projectFiles{"."}).ReadFile(args[at]); err == nil { // else the session says what is wrong
+	if text, err := (projectFiles{"."}).ReadFile(args[at]); err == nil { // otherwise the session reports the error
 		out.words = slurm.Words(string(text))
 	}
 	return out, nil
 }
 
-// allWords returns the words of the command, and those of the batch script that it submits.
+// allWords returns the words of the command and of the batch script that it submits.
 func (t *tuner) allWords() []string {
 	if t.cluster == nil {
 		return t.words
@@ -68,7 +68,7 @@ func (t *tuner) putJob(c tune.Candidate, folder string) error {
 	return t.withStore(func(s *store.Store) error { return s.PutJob(row) })
 }
 
-// submitted stores the number of a job.
+// submitted stores a job's ID.
 func (k *cluster) submitted(t *tuner, folder, job string) {
 	k.mu.Lock()
 	row, own := k.rows[folder]
@@ -82,7 +82,7 @@ func (k *cluster) submitted(t *tuner, folder, job string) {
 	}
 }
 
-// dropJob forgets a job that is over, and removes its folder.
+// dropJob removes a finished job from the store, and removes its folder.
 func (t *tuner) dropJob(folder string) {
 	if run.IsFolder(folder) {
 		_ = os.RemoveAll(folder)
@@ -104,7 +104,7 @@ func (t *tuner) leftJobs() ([]store.Job, error) {
 	return fromStore(t.env, func(s *store.Store) ([]store.Job, error) { return s.Jobs(t.key) })
 }
 
-// cancelLeft cancels the jobs of an earlier snug that nobody needs.
+// cancelLeft cancels an earlier snug's jobs that are no longer needed.
 func (t *tuner) cancelLeft(ctx context.Context) {
 	if t.cluster == nil {
 		return
@@ -115,7 +115,7 @@ func (t *tuner) cancelLeft(ctx context.Context) {
 	}
 	for _, j := range left {
 		if err := t.cluster.runner.Cancel(ctx, j.Folder); err == nil && j.Job != "" {
-			t.env.say(fmt.Sprintf("job %s of an earlier snug tune is not needed; it is cancelled", j.Job))
+			t.env.say(fmt.Sprintf("job %s from an earlier snug tune is no longer needed; cancelling it", j.Job))
 		}
 		t.dropJob(j.Folder)
 	}

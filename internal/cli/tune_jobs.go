@@ -14,13 +14,13 @@ import (
 	"snug/internal/tune"
 )
 
-// On a cluster a trial is a job, and several run at once. A job can end without having shown anything:
+// On a cluster, a trial is a job, and several run at once. A job can end without a result:
 //
 //	preempted, or its node failed   it is run again, up to mostLost times
-//	cancelled by somebody           its candidate is left out, and reported; after mostCancelled in a row, the tune stops
+//	cancelled externally            its candidate is skipped and reported; after mostCancelled in a row, the tune stops
 //
-// Jobs that are in the queue when the tune is over, or when snug is interrupted, are cancelled. If snug is killed, they
-// go on, and the next snug follows them.
+// Jobs still in the queue when the tune ends or snug is interrupted are cancelled. If snug is killed, its jobs continue,
+// and the next snug follows them.
 
 const (
 	mostLost      = 3
@@ -32,13 +32,13 @@ type flight struct {
 	tune.Candidate
 	trial *record.Trial
 	err   error
-	lost  int // times that its job said nothing
+	lost  int // times that its job ended without a result
 
-	landed bool // it is over, and waits for the first trial
+	landed bool // it has ended, and waits for the first trial
 	result tune.Result
 }
 
-// flights are the trials that are running.
+// flights are the running trials.
 type flights struct {
 	*tuner
 	list      []*flight
@@ -46,7 +46,7 @@ type flights struct {
 	cancelled int // in a row
 }
 
-// climbJobs runs trials as jobs until the climb is over.
+// climbJobs runs trials as jobs until the climb ends.
 func (t *tuner) climbJobs(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	j := &flights{tuner: t, landed: make(chan *flight)}
@@ -78,7 +78,7 @@ func (t *tuner) climbJobs(ctx context.Context) (err error) {
 	}
 }
 
-// adopt goes on with the jobs of an earlier snug.
+// adopt continues with the jobs of an earlier snug.
 func (j *flights) adopt(ctx context.Context) error {
 	left, err := j.leftJobs()
 	if err != nil {
@@ -92,7 +92,7 @@ func (j *flights) adopt(ctx context.Context) error {
 		i := slices.IndexFunc(j.climb.Candidates(), func(c tune.Candidate) bool { return c.Key() == row.Settings })
 		id, _, there := slurm.JobIn(row.Folder)
 		if i < 0 {
-			continue // it may be one of --try, which come later
+			continue // it may be a candidate from --try, which come later
 		}
 		if !there || !run.IsFolder(row.Folder) {
 			j.dropJob(row.Folder)
@@ -107,7 +107,7 @@ func (j *flights) adopt(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		j.env.say(fmt.Sprintf("job %s of an earlier snug tune runs %s; its result is awaited", id, c.Name()))
+		j.env.say(fmt.Sprintf("job %s from an earlier snug tune is running %s; waiting for its result", id, c.Name()))
 		j.start(ctx, &flight{Candidate: c, trial: x})
 	}
 	return nil
@@ -146,7 +146,7 @@ func (j *flights) launch(ctx context.Context, f *flight) error {
 	}
 	f.trial = x
 	if err := j.putJob(f.Candidate, x.Folder()); err != nil {
-		j.env.say("this job cannot be stored, so a killed tune would not find it again: " + oneLine(err.Error()))
+		j.env.say("this job cannot be stored, so snug will not find it again if killed: " + oneLine(err.Error()))
 	}
 	j.start(ctx, f)
 	return nil
@@ -164,7 +164,7 @@ func (j *flights) start(ctx context.Context, f *flight) {
 	}()
 }
 
-// next waits for the next trial to end, and passes on what the runner says meanwhile.
+// next waits for the next trial to end, and prints the runner's messages meanwhile.
 func (j *flights) next() *flight {
 	done := j.env.progress(j.status)
 	defer func() { done() }()
@@ -182,7 +182,7 @@ func (j *flights) next() *flight {
 	}
 }
 
-// sayAll says what the runner had to say so far.
+// sayAll prints the runner's messages so far.
 func (t *tuner) sayAll() {
 	for {
 		select {
@@ -194,7 +194,7 @@ func (t *tuner) sayAll() {
 	}
 }
 
-// land takes the result of a trial.
+// land handles a trial that has ended.
 func (j *flights) land(ctx context.Context, f *flight) error {
 	if f.err != nil {
 		j.remove(f)
@@ -216,7 +216,7 @@ func (j *flights) land(ctx context.Context, f *flight) error {
 	return nil
 }
 
-// record tells the climb the results so far. Whether the command works at all is decided by the first trial, so the
+// record passes the results so far to the climb. The first trial decides whether the command works at all, so the
 // others wait for it.
 func (j *flights) record() {
 	for len(j.list) > 0 {
@@ -235,15 +235,15 @@ func (j *flights) remove(f *flight) {
 	j.list = slices.DeleteFunc(j.list, func(x *flight) bool { return x == f })
 }
 
-// again deals with a job that ended without having shown anything.
+// again handles a job that ended without a result: it runs the trial again, or skips it.
 func (j *flights) again(ctx context.Context, f *flight) error {
 	why := f.result.Why
 	if f.trial.Outcome.Fate != run.Cancelled && f.lost < mostLost {
-		j.env.say(fmt.Sprintf("%s: %s; it is run again", f.Name(), why))
+		j.env.say(fmt.Sprintf("%s: %s; running it again", f.Name(), why))
 		j.started--
 		return j.launch(ctx, &flight{Candidate: f.Candidate, lost: f.lost + 1})
 	}
-	j.env.say(fmt.Sprintf("%s: %s; it is left out", f.Name(), why))
+	j.env.say(fmt.Sprintf("%s: %s; skipping it", f.Name(), why))
 	j.lines = append(j.lines, trialRecord{f.Candidate, f.result, false})
 	j.notes = append(j.notes, fmt.Sprintf("%s was not measured, because %s; to try it, run snug tune again", f.Name(), why))
 	j.climb.Skip(f.Candidate)
@@ -252,13 +252,13 @@ func (j *flights) again(ctx context.Context, f *flight) error {
 		j.cancelled++
 	}
 	if j.cancelled >= mostCancelled {
-		return &record.ExitError{Code: 1, Text: fmt.Sprintf("%d jobs in a row were cancelled from outside, so nothing more is submitted; %s saved, and the same command continues from there",
+		return &record.ExitError{Code: 1, Text: fmt.Sprintf("%d jobs in a row were cancelled externally, so no more are submitted; %s saved, and the same command continues from there",
 			j.cancelled, wereKept(j.climb.Runs()))}
 	}
 	return nil
 }
 
-// end cancels what is still running, and waits until that is done.
+// end cancels the trials that are still running, and waits for them to end.
 func (j *flights) end(cancel context.CancelFunc) {
 	cancel()
 	for slices.ContainsFunc(j.list, func(f *flight) bool { return !f.landed }) {

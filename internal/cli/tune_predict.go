@@ -150,7 +150,7 @@ func (t *tuner) open(ctx context.Context) error {
 	return err
 }
 
-// world returns the outside of a session, and completes its plan: trials run here, or as jobs of a cluster.
+// world returns the environment for a session, and completes its plan: trials run here, or as jobs on a cluster.
 func (t *tuner) world(p *record.Plan, e record.Events) record.Env {
 	out := t.env.recording(e, "", true)
 	if t.cluster != nil {

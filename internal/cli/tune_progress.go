@@ -15,7 +15,7 @@ import (
 	"snug/internal/units"
 )
 
-// runningTrials is what the running trials have reported. Several goroutines use it.
+// runningTrials records what the running trials have reported. It is safe for concurrent use.
 type runningTrials struct {
 	mu     sync.Mutex
 	trials []*runningTrial // in the order in which they began
@@ -26,7 +26,7 @@ type runningTrial struct {
 	name  string
 	steps int
 	peak  uint64
-	first time.Time // when the first report came: before that, a job may wait
+	first time.Time // when the first report arrived; before that, a job may be waiting
 }
 
 func (r *runningTrials) begin(t *record.Trial, c tune.Candidate) {
@@ -46,7 +46,7 @@ func (r *runningTrials) end(t *record.Trial) {
 	}
 }
 
-// watch notes what the processes of a running trial report.
+// watch records what the processes of a running trial report.
 func (t *tuner) watch(x *record.Trial, reports []*run.Report) {
 	t.now.mu.Lock()
 	defer t.now.mu.Unlock()
@@ -58,7 +58,7 @@ func (t *tuner) watch(x *record.Trial, reports []*run.Report) {
 }
 
 func (r *runningTrial) note(reports []*run.Report) {
-	r.steps, r.peak = 0, 0 // a job that Slurm has started again begins anew
+	r.steps, r.peak = 0, 0 // a job that Slurm restarts begins from zero
 	for _, x := range reports {
 		r.steps, r.peak = max(r.steps, len(x.Steps)), max(r.peak, x.PeakReserved())
 	}
@@ -67,7 +67,7 @@ func (r *runningTrial) note(reports []*run.Report) {
 	}
 }
 
-// status describes the running trials, and how long the rest will take.
+// status describes the running trials and the time left.
 func (t *tuner) status() string {
 	t.now.mu.Lock()
 	defer t.now.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *runningTrial) text(most int) string {
 	return fmt.Sprintf("%s: step %d of at most %d, %v reserved", r.name, r.steps, most, units.Bytes(r.peak))
 }
 
-// leftText returns how long the rest of the tune will take, "; about 2 min left"; "" if that is not known.
+// leftText returns the time left in words, such as "; about 2 min left", or "" if it is not known.
 func (t *tuner) leftText() string {
 	t.now.mu.Lock()
 	defer t.now.mu.Unlock()
@@ -102,9 +102,9 @@ func (t *tuner) leftText() string {
 	return ""
 }
 
-// timeLeft returns how long the rest of the tune will take if the trials go as predicted and each takes as long as
-// those so far; 0 if none was run. The trials that are running count with what is left of them. Before the first one
-// has ended, its steps so far say how long it takes at most.
+// timeLeft returns how long the rest of the tune will take if the predictions are right and each trial takes as long as
+// the mean so far. Running trials count with their remaining time. Before the first trial has ended, the result is an
+// upper bound based on its steps so far. It is 0 if no trial has run.
 func (t *tuner) timeLeft() time.Duration {
 	mean := t.meanTime()
 	if mean == 0 {
@@ -119,7 +119,7 @@ func (t *tuner) timeLeft() time.Duration {
 	return left / time.Duration(max(len(t.now.trials), 1))
 }
 
-// meanTime returns the mean time of the trials so far, those of an earlier tune included.
+// meanTime returns the mean time of the trials so far, including those of an earlier tune.
 func (t *tuner) meanTime() time.Duration {
 	sum, n := 0.0, 0
 	for _, x := range t.lines {
@@ -133,7 +133,7 @@ func (t *tuner) meanTime() time.Duration {
 	return time.Duration(sum / float64(n) * float64(time.Second))
 }
 
-// firstTrialLeft returns how long the first trial will take at most, and with it each of those that may follow.
+// firstTrialLeft returns an upper bound on the time left, based on the steps of the first trial so far.
 func (t *tuner) firstTrialLeft() time.Duration {
 	if len(t.now.trials) == 0 || t.now.trials[0].steps < 2 {
 		return 0
@@ -144,7 +144,7 @@ func (t *tuner) firstTrialLeft() time.Duration {
 	return whole - passed + whole*time.Duration(max(t.expected-1, 0))
 }
 
-// leftText returns a time in words: tens of seconds, minutes or hours.
+// leftText returns a time in words, in tens of seconds, minutes or hours.
 func leftText(left time.Duration) string {
 	switch {
 	case left < 10*time.Second:

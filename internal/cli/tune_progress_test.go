@@ -9,34 +9,34 @@ import (
 	"snug/internal/tune"
 )
 
-// The time left is that of the trials still to come, by the mean of those so far; of several at once, their share.
+// The time left is the mean time of the trials so far times the number still to run, divided by those that run at once.
 func TestTimeLeft(t *testing.T) {
 	x := &tuner{o: &tuneOptions{steps: 100}, expected: 2}
 	if got := x.timeLeft(); got != 0 {
-		t.Errorf("before the first trial: %v", got)
+		t.Errorf("before the first trial: got %v", got)
 	}
 	x.lines = []trialRecord{
 		{Result: tune.Result{Outcome: tune.Fits, Seconds: 40}}, {Result: tune.Result{Outcome: tune.OutOfMemory, Seconds: 20}}, {Result: tune.Result{Outcome: tune.Lost, Seconds: 900}},
 	}
 	if got := x.timeLeft(); got != time.Minute {
-		t.Errorf("two of 30 s: %v", got)
+		t.Errorf("two trials of 30 s: got %v", got)
 	}
 	x.now.trials = []*runningTrial{{name: "a"}, {name: "b"}}
 	if got := x.timeLeft(); got != 30*time.Second {
-		t.Errorf("two of 30 s at once: %v", got)
+		t.Errorf("two trials of 30 s at once: got %v", got)
 	}
 	x.now.trials = []*runningTrial{{name: "a", first: time.Now().Add(-time.Hour)}}
 	if got := x.timeLeft(); got != 30*time.Second {
-		t.Errorf("one that takes longer than the others, and one: %v", got)
+		t.Errorf("a trial that takes longer than the others, and another: got %v", got)
 	}
 }
 
-// In the first trial, its steps so far say how long it takes at most.
+// During the first trial, the time left is an upper bound based on its steps so far.
 func TestTimeLeftOfFirst(t *testing.T) {
 	x := &tuner{o: &tuneOptions{steps: 100}, expected: 2}
 	x.now.trials = []*runningTrial{{name: "a", steps: 50, first: time.Now().Add(-time.Minute)}}
 	if got := x.timeLeft().Round(time.Second); got != 3*time.Minute {
-		t.Errorf("%v, want 1 min of this trial and 2 of the next", got)
+		t.Errorf("got %v, want 1 min for this trial and 2 for the next", got)
 	}
 	if got := x.status(); got != "a: step 50 of at most 100, about 3 min left" {
 		t.Error(got)

@@ -84,7 +84,7 @@ func (t *tuner) keep(c tune.Candidate, r tune.Result) error {
 	})
 }
 
-// publish stores the report as it stands, for those who follow the tune from another process (snug serve).
+// publish stores the current report, so that another process (snug serve) can follow the tune.
 func (t *tuner) publish(files *applyReport, running bool) {
 	err := func() error {
 		text, err := json.Marshal(t.asJSON(files))
@@ -100,6 +100,6 @@ func (t *tuner) publish(files *applyReport, running bool) {
 	}()
 	if err != nil && !t.unpublished {
 		t.unpublished = true
-		t.env.say("snug serve cannot show this tune: its report cannot be stored: " + oneLine(err.Error()))
+		t.env.say("snug serve cannot show this tune, because its report cannot be stored: " + oneLine(err.Error()))
 	}
 }

@@ -220,7 +220,7 @@ func (t *tuner) commandLine() string {
 	return commandWithScript(x)
 }
 
-// commandWithScript returns the command of a trial, and what goes into the batch script that it submits.
+// commandWithScript returns a trial's command, with the values that go into its batch script.
 func commandWithScript(x *record.Trial) string {
 	script, filled := x.InScript()
 	if len(filled) == 0 {

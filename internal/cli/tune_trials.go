@@ -96,7 +96,7 @@ func describeOutcome(o tune.Outcome) string {
 	return "failed"
 }
 
-// expect notes how many trials are still to come.
+// expect records how many trials are still to run.
 func (t *tuner) expect(trials int) {
 	t.now.mu.Lock()
 	defer t.now.mu.Unlock()
@@ -131,7 +131,7 @@ func (t *tuner) trial(ctx context.Context, c tune.Candidate) (tune.Result, error
 	return t.conclude(c, x)
 }
 
-// conclude returns what a trial has shown, tells the user, and stores it.
+// conclude returns a trial's result, after reporting it to the user and storing it.
 func (t *tuner) conclude(c tune.Candidate, x *record.Trial) (tune.Result, error) {
 	r := x.Result(c.Batch*c.Accumulation, max(c.World, 1))
 	switch r.Outcome {
@@ -182,8 +182,8 @@ func (t *tuner) bind(c tune.Candidate) (*record.Trial, error) {
 	return t.session.Bind(at, rest)
 }
 
-// values returns what a trial has to set: the values that differ from today's, and those that the command has a
-// placeholder for.
+// values returns the values that a trial must set: those that differ from the current ones, and those that the command
+// has placeholders for.
 func (t *tuner) values(c tune.Candidate) (profile.Point, setup.Values, error) {
 	now, holes := setup.Planned(t.base), t.session.Placeholders()
 	at, rest := profile.Point{}, setup.Values{}

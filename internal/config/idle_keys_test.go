@@ -117,7 +117,7 @@ var keyBases = map[string][]keyBase{
 // shellCommands are the commands that identify a trainer's scripts.
 var shellCommands = map[string]string{"ms-swift-shell": "swift sft", "llama-factory-shell": "llamafactory-cli train"}
 
-// ownCode is the code by which programs belong to a trainer.
+// ownCode is the code that marks a program as a trainer's, by system.
 var ownCode = map[string]string{"qlora-script": "def get_accelerate_model(args):\n    return find_all_linear_names(args)\n"}
 
 // weightless are the settings that use no GPU memory, and why they are read anyway.

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestStarters reads the script that starts a program which takes its settings from flags, and lists the scripts if
-// there are several.
+// TestStarters checks that a program that takes its settings from flags is read with those in the script that starts
+// it, and that the scripts are listed if there are several.
 func TestStarters(t *testing.T) {
 	const (
 		program = "import transformers\nparser = transformers.HfArgumentParser((ModelArguments, TrainingArguments))\n"
@@ -21,7 +21,7 @@ func TestStarters(t *testing.T) {
 		t.Fatal(err)
 	}
 	fields := p.Fields()
-	note := "src/train.py: the program takes its settings from flags; those that scripts/a.sh starts it with are counted"
+	note := "src/train.py: the program takes its settings from flags; the flags in scripts/a.sh are used"
 	if fields["batch"] != 3.0 || !slices.Contains(p.Warnings(fields), note) {
 		t.Errorf("batch %v, notes %q", fields["batch"], p.Warnings(fields))
 	}
@@ -40,7 +40,7 @@ func TestStarters(t *testing.T) {
 	}
 }
 
-// TestKnownProgram keeps the defaults of a system whose program is in the folder: its parser is the one that is known.
+// TestKnownProgram checks that a system keeps its defaults if its own program is in the folder.
 func TestKnownProgram(t *testing.T) {
 	p, err := Open(files(map[string]string{
 		"step1/main.py":        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lora_dim', default=0)\n",

@@ -81,7 +81,7 @@ func reentrantNotes(s *setup.Setup) []string {
 	if s.UseReentrant == nil || !*s.UseReentrant || !s.Checkpointing || s.SimulatesReentrant() || s.Model.Program != nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("reentrant checkpointing is not simulated with %s: the figures are for use_reentrant=False, and may be too low", s.DistKind())}
+	return []string{fmt.Sprintf("reentrant checkpointing is not simulated with %s; the figures are for use_reentrant=False and may be too low", s.DistKind())}
 }
 
 // evaluationNotes returns notes on the parts of an evaluation that are not counted.

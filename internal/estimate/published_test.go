@@ -14,7 +14,7 @@ import (
 // we never measured. llama-recipes wraps its blocks with NO_REENTRANT; fms-acceleration's benchmarks use the Trainer of
 // transformers 4.48, whose checkpointing is reentrant, and pack samples to 4,096 tokens. The experts of a real
 // Mixtral do not get equal numbers of tokens, and the fused LoRA layers of QLoRA runs with Unsloth's kernels are counted as
-// PEFT's. Mistral in transformers 4.45 with Unsloth's kernels is 1.4 % too low, for a reason that is not known.
+// PEFT's. Mistral in transformers 4.45 with Unsloth's kernels is 1.4 % too low; the cause is unknown.
 func TestPublished(t *testing.T) {
 	data, err := os.ReadFile("testdata/published.jsonl")
 	if err != nil {

@@ -28,7 +28,7 @@ type Calling struct {
 	Checkpointing bool
 	Unchecked     bool           // gradient_checkpointing_disable() was called, overriding the run
 	Padded        bool           // the batch's attention mask has zeros
-	Reentrant     *bool          // use_reentrant of checkpointing; nil leaves it to Run
+	Reentrant     *bool          // use_reentrant of checkpointing; nil means Run's value
 	Every         int            // one in this many blocks is checkpointed, starting with the first; 0 means all
 	Chunks        int            // torchtune's num_output_chunks
 	SkipLogits    bool           // Liger's loss skips the logits in evaluation too

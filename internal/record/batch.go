@@ -14,9 +14,9 @@ import (
 	"snug/internal/slurm"
 )
 
-// A command may be a batch script of Slurm, or sbatch with one. Its training command is in the script, so the script
-// counts as a part of the command: values go into its placeholders, and it reads copies of the files that it
-// names. sbatch takes a copy of a script anyway, so its own path means nothing to it.
+// A command may be a Slurm batch script, with or without sbatch. The training command is in the script, so the script is
+// treated as part of the command: values go into its placeholders, and it reads copies of the files that it names. The
+// script may be submitted from another path, because sbatch copies it anyway.
 
 // readBatch reads the batch script of the command.
 func (b *binder) readBatch() error {
@@ -29,7 +29,7 @@ func (b *binder) readBatch() error {
 	name := l.Args[at]
 	text, err := b.files.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("%s is not a batch script that can be read (%w); write snug tune --launcher slurm -- train.sbatch", name, cause(err))
+		return fmt.Errorf("%s: the batch script cannot be read (%w); write snug tune --launcher slurm -- train.sbatch", name, cause(err))
 	}
 	if err := slurm.CheckScript(name, string(text)); err != nil {
 		return err
@@ -47,11 +47,11 @@ func (b *binder) batchWords() []string {
 	return slurm.Words(*b.batch)
 }
 
-// inBatch matches a placeholder in a script, and a variable of the shell that looks like one.
+// inBatch matches a placeholder in a script, or a shell variable that looks like one.
 var inBatch = pattern.New(`\$?\{([a-z_]+)\}`)
 
-// batchPlaceholders returns the placeholders in the batch script: names of settings in braces. Other words in braces
-// are the shell's.
+// batchPlaceholders returns the placeholders in the batch script, which are setting names in braces. Other words in
+// braces belong to the shell.
 func (b *binder) batchPlaceholders() []string {
 	if b.batch == nil {
 		return nil
@@ -70,7 +70,7 @@ func (b *binder) isBatch(c *command, file string) bool {
 	return b.batch != nil && c.files.local(b.launch.Args[b.launch.Program]) == file
 }
 
-// replaceBatch gives the command another text of its script.
+// replaceBatch replaces the text of the command's script.
 func (c *command) replaceBatch(text string) {
 	c.batch = text
 	for _, v := range c.filled {
@@ -78,7 +78,7 @@ func (c *command) replaceBatch(text string) {
 	}
 }
 
-// writeBatch writes the batch script of a trial, under the name that it has.
+// writeBatch writes a trial's batch script, under its original name.
 func (b *binder) writeBatch(c *command, folder string) error {
 	if b.batch == nil {
 		return nil
@@ -95,7 +95,7 @@ func (b *binder) writeBatch(c *command, folder string) error {
 	return nil
 }
 
-// runs returns the folder that runs get their folders in.
+// runs returns the parent folder for run folders.
 func (s *Session) runs() (string, error) {
 	if s.plan.Shared == "" {
 		return s.work.Path, nil
@@ -106,14 +106,14 @@ func (s *Session) runs() (string, error) {
 	return s.plan.Shared, nil
 }
 
-// removeShared removes the folder of the runs, and the one around it, if nothing is left in them.
+// removeShared removes the folder of the runs and its parent if they are empty.
 func (s *Session) removeShared() {
 	if s.plan.Shared != "" {
 		run.RemoveEmpty(s.plan.Shared)
 	}
 }
 
-// Adopt returns a run that an earlier snug started, and that is to be followed to its end: its folder is known.
+// Adopt returns the run in a folder, which an earlier snug started, so that it can be followed to its end.
 func (s *Session) Adopt(at profile.Point, settings setup.Values, folder string) (*Trial, error) {
 	t, err := s.newTrial(s.work.Path, at, settings)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Session) Adopt(at profile.Point, settings setup.Values, folder string) 
 // Folder returns the folder of the run.
 func (t *Trial) Folder() string { return t.folder.Path }
 
-// InScript returns the placeholders that the batch script of the command has, with the values of this run.
+// InScript returns the batch script's name and its placeholders with the values of this run.
 func (t *Trial) InScript() (script string, filled setup.Values) {
 	b := &t.session.binder
 	for _, v := range t.command.filled {

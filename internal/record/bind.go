@@ -24,7 +24,7 @@ type binder struct {
 	files   userFiles
 	launch  run.Launch
 	configs []string // files that hold the settings; nil: the files that the command names
-	batch   *string  // the text of the batch script that the command submits; nil: it runs here
+	batch   *string  // the text of the batch script that the command submits; nil if it runs here
 }
 
 // bind returns the command with the values inserted. Copies of files are written to folder.

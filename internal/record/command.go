@@ -18,7 +18,7 @@ type command struct {
 	shown      []string // args with the user's own names of copied files
 	env        []string // NAME=value, over the environment
 	placements []string // descriptions of the values that were put somewhere without a placeholder
-	batch      string   // the text of the batch script; "" if there is none
+	batch      string   // the text of the batch script, if any
 	filled     setup.Values
 }
 
@@ -27,7 +27,7 @@ type command struct {
 func (c *command) fill(name string, value any) (found bool) {
 	hole := "{" + name + "}"
 	put := func(w string) string {
-		own := strings.ReplaceAll(w, "$"+hole, "\x00") // no word of a command can contain it
+		own := strings.ReplaceAll(w, "$"+hole, "\x00") // no command word can contain a NUL
 		found = found || strings.Contains(own, hole)
 		own = strings.ReplaceAll(own, hole, fmt.Sprint(value))
 		return strings.ReplaceAll(own, "\x00", "$"+hole)

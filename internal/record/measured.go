@@ -55,7 +55,7 @@ func (t *Trial) complete() bool {
 	return !slices.ContainsFunc(t.Outcome.Reports, func(x *run.Report) bool { return x.Trained() && x.End != "steps" })
 }
 
-// finished reports whether the probe has seen the last step, after which it does not matter how the run ended.
+// finished reports whether the probe has seen the last step. After that, it does not matter how the run ends.
 func (t *Trial) finished() bool {
 	return t.Report != nil && t.Report.End == "steps" && t.complete()
 }

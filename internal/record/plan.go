@@ -40,8 +40,8 @@ type Plan struct {
 	Limit       uint64        // most bytes that PyTorch may reserve on a GPU; 0: no limit
 	Measure     *Measure      // how runs are measured, as in snug tune; nil: they are recorded
 
-	// Batch says that the command is a batch script of Slurm, with or without sbatch before it. Shared is then the folder
-	// for what its nodes have to see: the probe, copies of files, reports.
+	// Batch means that the command is a Slurm batch script, with or without sbatch before it. Shared is then the folder
+	// for files that the nodes must see: the probe, copies of files, and reports.
 	Batch  bool
 	Shared string
 

@@ -16,7 +16,7 @@
 //	plan.go      what to record: the command, the sizes, how long
 //	env.go       a session's access to the outside world; local.go is this machine
 //	session.go   what is set up before the first run and cleaned up after the last
-//	batch.go     a batch script of Slurm as the command
+//	batch.go     a Slurm batch script as the command
 //	settle.go    waits between trials until the GPU's memory is free again
 //	trial.go     one run of the command at one size
 //	record.go    all sizes of a plan, and the profile made from them

@@ -49,7 +49,7 @@ func withLargePages(tunables string) string {
 	return tunables + ":" + name + "=1"
 }
 
-// MarkOf returns the mark in an environment: the folder of the run.
+// MarkOf returns the run folder that marks an environment as snug's.
 func MarkOf(env []string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, markName+"="); ok {

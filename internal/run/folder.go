@@ -78,16 +78,16 @@ func NewFolder(parent string, s Settings) (*Folder, error) {
 	return f, nil
 }
 
-// OpenFolder returns a folder that another snug made, and in which its run may still report.
+// OpenFolder returns a run folder that another snug created. Its run may still be writing reports.
 func OpenFolder(path string) *Folder { return &Folder{Path: path} }
 
-// IsFolder reports whether a path is the folder of a run, so that it may be removed.
+// IsFolder reports whether a path is a run folder, which snug may remove.
 func IsFolder(path string) bool {
 	info, err := os.Lstat(filepath.Join(path, "probe.json"))
 	return err == nil && info.Mode().IsRegular() && filepath.IsAbs(path) && strings.HasPrefix(filepath.Base(path), folderPrefix)
 }
 
-// RemoveEmpty removes a folder of runs and the one around it, if nothing is left in them.
+// RemoveEmpty removes a folder of runs and its parent if they are empty.
 func RemoveEmpty(path string) {
 	if os.Remove(path) == nil {
 		_ = os.Remove(filepath.Dir(path))

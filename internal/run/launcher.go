@@ -85,7 +85,7 @@ var cutOff = map[string]string{
 	"podman": "does not let the probe into the container; run snug inside it",
 	"ssh":    "runs elsewhere; run snug on that machine",
 	"sudo":   "drops the environment, and with it the probe; run snug itself under sudo",
-	"sbatch": "only queues the run; snug tune --launcher slurm runs trials as jobs; else put snug into the script that it queues",
+	"sbatch": "only queues the run; use snug tune --launcher slurm to run trials as jobs, or run snug inside the script",
 }
 
 // behind returns the words after a wrapper's own words and flags.

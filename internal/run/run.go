@@ -34,7 +34,7 @@ type Command struct {
 	Args           []string  // the command and its arguments
 	Dir            string    // working directory
 	Env            []string  // all of it
-	Set            []string  // the part of Env that belongs to the command: NAME=value words before it
+	Set            []string  // the part of Env written before the command as NAME=value
 	Stdin          *os.File  // nil: there is none
 	Stdout, Stderr io.Writer // where its output goes
 }
@@ -62,31 +62,31 @@ type interactive interface {
 	Pause()
 }
 
-// placed is a process that runs elsewhere: it may wait for a machine, and may end through no fault of its own.
+// placed is a process on another machine. It may have to wait for the machine, and it may be ended from outside.
 type placed interface {
-	// Waits reports whether the command does not run now; its time limits do not count meanwhile.
+	// Waits reports whether the command is not running now. Its time limits are paused meanwhile.
 	Waits() bool
-	// Fate returns why it ended, and says so; NoFate if it ended by itself.
+	// Fate returns why the process was ended, with a description, or NoFate if it ended by itself.
 	Fate() (Fate, string)
 }
 
-// Fate is what ended a run from outside.
+// Fate is the external cause that ended a run.
 type Fate string
 
 // The fates.
 const (
 	NoFate     Fate = ""
-	Cancelled  Fate = "cancelled"   // by somebody
+	Cancelled  Fate = "cancelled"   // by a user or an administrator
 	Preempted  Fate = "preempted"   // another job needed the machine
 	NodeFailed Fate = "node failed" // the machine was lost
-	TimeLimit  Fate = "time limit"  // the time that it asked for was over
-	HostMemory Fate = "host memory" // it used more CPU memory than it asked for
+	TimeLimit  Fate = "time limit"  // it exceeded the time it had requested
+	HostMemory Fate = "host memory" // it used more CPU memory than it had requested
 )
 
-// Lost reports whether a run says nothing about its command, because of what ended it.
+// Lost reports whether the run was ended by something that has nothing to do with its command.
 func (f Fate) Lost() bool { return f == Cancelled || f == Preempted || f == NodeFailed }
 
-// waits reports whether a process does not run yet, or not now.
+// waits reports whether a process has not started yet, or is suspended.
 func waits(p Process) bool {
 	x, ok := p.(placed)
 	return ok && x.Waits()

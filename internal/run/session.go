@@ -16,7 +16,7 @@ type Session struct {
 	Args           []string         // the command and its arguments
 	Dir            string           // working directory
 	Env            []string         // the user's
-	Set            []string         // what of it belongs to the command
+	Set            []string         // the part of Env written before the command
 	Stdin          *os.File         // nil: the command has none
 	Stdout, Stderr io.Writer        // where its output goes
 	Timeout        time.Duration    // for the whole run; 0: none
@@ -39,13 +39,13 @@ type Outcome struct {
 	Reports  []*Report     // one for each Python process
 	Tail     []byte        // the end of its output
 	Took     time.Duration // from start to end
-	Waited   time.Duration // part of it, for a machine to run on
+	Waited   time.Duration // the part spent waiting for a machine
 	TimedOut bool          // whether it was stopped by Timeout, StartTimeout or StepTimeout
 	Hung     Hang          // where it hung, for the last two
 	Stopped  os.Signal     // the signal that interrupted it, or nil
 	Lingered bool          // it had to be ended after its last step
-	Fate     Fate          // what ended it from outside
-	FateText string        // that in words
+	Fate     Fate          // the external cause that ended it, if any
+	FateText string        // a description of Fate
 	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever starts the ranks: if one runs out of memory, the run ends for all of them, and the peaks of each are known.
+// With any launcher, if one rank runs out of memory, the run ends for all ranks, and the peaks of each are known.
 func TestTorchRankRunsOut(t *testing.T) {
 	py := python(t)
 	bin := func(name string) string { return filepath.Join(filepath.Dir(py), name) }
@@ -22,7 +22,7 @@ func TestTorchRankRunsOut(t *testing.T) {
 		Peak        uint64
 		OOM         bool
 	}
-	dir := t.TempDir() // testdata has a deepspeed of its own
+	dir := t.TempDir() // testdata contains its own deepspeed module
 	script, err := os.ReadFile("testdata/rank_oom.py")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "rank_oom.py"), script, 0o600)

@@ -59,7 +59,7 @@ type Mode struct {
 	States        bool             // output_hidden_states is on
 	Checkpointing bool             // gradient_checkpointing_enable() was called
 	Unchecked     bool             // gradient_checkpointing_disable() was called last
-	Reentrant     *bool            // use_reentrant of checkpointing; nil if the script leaves it out
+	Reentrant     *bool            // use_reentrant of checkpointing; nil if the script does not set it
 	Every         int              // one in this many layers is checkpointed
 	Chunks        int              // number of chunks of the logits, for torchtune's models
 	Base          bool             // called without its head

@@ -16,7 +16,7 @@ type Survey struct {
 	Model Sighting // the first model the script loads
 	Batch Sighting // the number of samples in a training batch
 	Seq   Sighting // the number of tokens in a sample
-	Cut   string   // the place where texts are said to be cut at the model's limit
+	Cut   string   // the place where texts are truncated at the model's limit
 	Open  string   // the place where a model with an unknown name is loaded
 	Saw   []string // models unknown to snug, with their lines
 }
@@ -119,8 +119,8 @@ func sawModelNamed(in *interpreter, a arguments) value {
 	return nil
 }
 
-// cutsTexts implements snug.cuts_texts(most): the tokenizer cuts texts at this many tokens, or at the model's own limit
-// for None.
+// cutsTexts implements snug.cuts_texts(most), which reports that the tokenizer truncates texts to this many tokens, or
+// to the model's own limit if most is None.
 func cutsTexts(in *interpreter, a arguments) value {
 	if most := a.or(0, "most", nil); most != nil {
 		in.sawSize("max_seq_length", most, in.place())

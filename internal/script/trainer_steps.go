@@ -15,7 +15,7 @@ const (
 	wholeRun     = 12 // runs of up to this many updates are followed completely
 	firstUpdates = 4  // updates followed at the start of a longer run
 	fewEpochs    = 3
-	fewMicro     = 4    // micro-batches of an update that are followed: the first ones and the last
+	fewMicro     = 4    // micro-batches simulated per update: the first few and the last
 	maxEvaluated = 2000 // batches of an evaluation that keeps its predictions
 )
 
@@ -79,8 +79,8 @@ func updateSteps(in *interpreter, a arguments) value {
 	return in.withinLimit(whole(ns), n, before, periods)
 }
 
-// withinLimit leaves out updates of a run that would have more events than the world allows: such a run shows what it
-// keeps in its first two updates, and in those at which something happens.
+// withinLimit skips updates of a run that would exceed the world's event limit. Only the first two updates are
+// simulated, and those at which something periodic happens: the first two show what the run keeps in memory.
 func (in *interpreter) withinLimit(it *iterator, n, before int, periods []int) *iterator {
 	next, needed := it.next, map[int]bool{}
 	for _, p := range periods {
@@ -99,7 +99,7 @@ func (in *interpreter) withinLimit(it *iterator, n, before int, periods []int) *
 }
 
 // isLong reports whether this many updates, each with a few micro-batches like the first, would exceed half of the events
-// that the world allows. The other half is for what a trainer does besides.
+// that the world allows. The other half is for everything else that a trainer does.
 func (in *interpreter) isLong(updates int) bool {
 	return in.World.MaxEvents > 0 && in.microEvents*updates*fewMicro > in.World.MaxEvents/2
 }
@@ -125,8 +125,8 @@ func upTo(n int) []int {
 	return out
 }
 
-// countRepeated implements snug.repeats(i, n): whether micro-batch i of n is like those before it. If so, its backward pass
-// is counted here.
+// countRepeated implements snug.repeats(i, n), which reports whether micro-batch i of n repeats the one before it. If so,
+// its backward pass is counted here.
 func countRepeated(in *interpreter, a arguments) value {
 	i, _ := a.or(0, "i", 0).(int)
 	n, _ := a.or(1, "n", 1).(int)
@@ -139,7 +139,7 @@ func countRepeated(in *interpreter, a arguments) value {
 	}
 	few := fewMicro - 1
 	if in.isLong(firstUpdates) {
-		few = 1 // the second one adds to gradients, as all others do
+		few = 1 // from the second micro-batch on, all add to existing gradients
 	}
 	if i < few || i >= n-1 || in.Whole || len(in.Lengths) > 0 {
 		return false

@@ -11,11 +11,11 @@ var LigerParts = []string{"rope", "norm", "mlp"}
 // UnslothParts are the kinds of layers for which Unsloth's kernels are simulated.
 var UnslothParts = []string{"rope", "norm"}
 
-// completeUnsloth returns an error for norms that are trained on several GPUs: Unsloth's kernel computes no gradient for
-// their weights, which is simulated on one GPU and under FSDP1.
+// completeUnsloth returns an error if norms are trained on several GPUs other than with FSDP1. Unsloth's kernel computes
+// no gradient for their weights, and missing gradients are simulated only on one GPU and with FSDP1.
 func (s *Setup) completeUnsloth() error {
 	if s.LoRA == nil && s.Dist != nil && s.DistKind() != FSDP1 && slices.Contains(s.Unsloth, "norm") {
-		return Wrong("{unsloth} has norm, with {dist.kind} %s: weights without gradients are simulated on one GPU and under fsdp1; choose {dist.kind=fsdp1}, or remove norm", s.Dist.Kind)
+		return Wrong("{unsloth} contains norm, which is simulated only on one GPU or with {dist.kind=fsdp1}, not with {dist.kind} %s; change {dist.kind}, or remove norm", s.Dist.Kind)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (s *Setup) weightsPhrase() []string {
 	return []string{"weights in " + s.WeightsText()}
 }
 
-// checkpointingPhrase names checkpointing, with its kind if the setup chooses one.
+// checkpointingPhrase returns the words for checkpointing, with its kind if the setup sets one.
 func (s *Setup) checkpointingPhrase() []string {
 	switch {
 	case !s.Checkpointing:

@@ -16,7 +16,7 @@ type Survey struct {
 	Model Sighting // the first model that the script loads
 	Batch Sighting // samples of a training batch
 	Seq   Sighting // tokens of a sample
-	Cut   string   // the place where it leaves it to the tokenizer to cut texts at the model's limit
+	Cut   string   // the place where the tokenizer truncates texts at the model's limit
 	Open  string   // the place where the script loads a model whose name is only known when it runs
 	Saw   []string // models that snug does not know, with their lines
 }
@@ -74,16 +74,16 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 		fields["seq"], own.Seq = float64(seen.Seq.N), seen.Seq
 	}
 	if n := s.Model.Longest(); fields["seq"] == nil && fields["lengths"] == nil && seen.Cut != "" && n > 0 && n <= shortLimit && !hasOwnLimit(s.Model.Name) {
-		fields["seq"], own.Seq = float64(n), Sighting{N: n, Where: seen.Cut + ", where texts are cut only at the model's limit"}
+		fields["seq"], own.Seq = float64(n), Sighting{N: n, Where: seen.Cut + ", where texts are truncated only at the model's limit"}
 	}
 	return fields, own, nil
 }
 
-// shortLimit is the most tokens of a model for which a limit says something about the samples. Texts are rarely as long as
-// the limits of models that take more.
+// shortLimit is the largest model limit, in tokens, that is taken as the sample length. Texts are rarely as long as
+// larger limits.
 const shortLimit = 512
 
-// hasOwnLimit reports whether a model is one of sentence-transformers' own, which come with a limit.
+// hasOwnLimit reports whether a model is one of sentence-transformers' own, which have their own length limit.
 func hasOwnLimit(name string) bool {
 	e := catalog.Known(name)
 	return strings.HasPrefix(name, "sentence-transformers/") || e != nil && strings.HasPrefix(e.Hub, "sentence-transformers/")

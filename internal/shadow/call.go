@@ -103,7 +103,7 @@ func (w *World) Wrap(at string, g Wrapper) {
 // OnGrad makes the world call f whenever a leaf receives a gradient.
 func (w *World) OnGrad(f func(leaf *Tensor)) { w.afterGrad = f }
 
-// OnNoGrad calls f when backward reaches a leaf with a gradient that is not defined, as from Unsloth's norms.
+// OnNoGrad calls f when backward reaches a leaf without a gradient for it, as after Unsloth's norms.
 func (w *World) OnNoGrad(f func(leaf *Tensor)) { w.afterNoGrad = f }
 
 // OnBackward makes the world call f after each complete backward pass.

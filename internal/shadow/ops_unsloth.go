@@ -5,11 +5,11 @@ package shadow
 import "snug/internal/kernel"
 
 // Unsloth's kernels as fms-acceleration ships them (fms_acceleration_foak/kernels/unsloth, 0.6): the allocations of
-// their autograd functions around Triton kernels, which allocate nothing themselves. They overwrite the gradients
-// that they are given.
+// their autograd functions around Triton kernels, which allocate nothing themselves. The backward passes overwrite the
+// incoming gradients.
 
-// UnslothRMSNorm is Fast_RMS_Layernorm: it saves the input and one number per row. The weight gets no gradient, even
-// if it is trained.
+// UnslothRMSNorm is Fast_RMS_Layernorm. It saves the input and one number per row. The weight gets no gradient, even
+// if it is trainable.
 func (t *Tensor) UnslothRMSNorm(weight *Tensor) *Tensor {
 	w := t.w
 	n := w.record("Fast_RMS_LayernormBackward", t, weight)
@@ -30,8 +30,8 @@ func (t *Tensor) UnslothRMSNorm(weight *Tensor) *Tensor {
 	return n.result(fn.Return(out), t)
 }
 
-// UnslothRope is Fast_RoPE_Embedding on a tensor (B, H, S, D) that is stored as (B, S, H, D): it is rotated in place,
-// and so is its gradient.
+// UnslothRope is Fast_RoPE_Embedding on a tensor (B, H, S, D) that is stored as (B, S, H, D). It rotates the tensor and
+// its gradient in place.
 func (t *Tensor) UnslothRope(cos, sin *Tensor) *Tensor {
 	w := t.w
 	fn := w.Func(t)
@@ -44,7 +44,7 @@ func (t *Tensor) UnslothRope(cos, sin *Tensor) *Tensor {
 	return fn.Return(n.result(out, x).Transpose(1, 2))
 }
 
-// rotatedInPlace rotates the rows of t, of which a copy is made if they are not contiguous.
+// rotatedInPlace rotates the rows of t in place, or of a copy if t is not contiguous.
 func (t *Tensor) rotatedInPlace() *Tensor {
 	w := t.w
 	defer w.NoGrad()()
@@ -58,7 +58,7 @@ func (t *Tensor) rotatedInPlace() *Tensor {
 // unslothLossWidth is the largest vocabulary that one block of the loss kernel handles (MAX_FUSED_SIZE).
 const unslothLossWidth = 1 << 16
 
-// UnslothCrossEntropy is Fast_CrossEntropyLoss and the mean over its losses: the logits (N, V) are kept and
+// UnslothCrossEntropy is Fast_CrossEntropyLoss followed by the mean of its losses. The logits (N, V) are kept and
 // overwritten with their gradient.
 func (t *Tensor) UnslothCrossEntropy(target *Tensor) *Tensor {
 	w := t.w

@@ -140,7 +140,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return runLoop(&plain, o)
 }
 
-// makesComparison reports whether a script makes one of TRL's trainers that compare answers.
+// makesComparison reports whether a script creates one of TRL's trainers that compare answers.
 func makesComparison(x *setup.Script) bool { return comparison.In(sourceOf(x)) }
 
 // sourceOf returns the text of a script, or "" if it cannot be read.

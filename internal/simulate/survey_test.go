@@ -99,7 +99,7 @@ func TestVisionModelByName(t *testing.T) {
 	}
 }
 
-// TestCutTexts counts texts of a sentence transformer at the limit of its model, unless it has a limit of its own.
+// TestCutTexts checks that texts for a sentence transformer are counted at the model's limit, unless it has its own.
 func TestCutTexts(t *testing.T) {
 	const train = `
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments, models
@@ -110,9 +110,9 @@ SentenceTransformerTrainer(model=model, args=args, train_dataset=rows, loss=Mult
 `
 	for model, want := range map[string]int{
 		`SentenceTransformer("bert-base-uncased")`: 512,
-		`SentenceTransformer("roberta-base")`:      512, // of 514 positions
+		`SentenceTransformer("roberta-base")`:      512, // two of its 514 positions are reserved
 		`SentenceTransformer(modules=[models.Transformer("bert-base-uncased", max_seq_length=128), models.Pooling(768)])`: 128,
-		`SentenceTransformer("all-mpnet-base-v2")`:                       0, // has a limit of its own
+		`SentenceTransformer("all-mpnet-base-v2")`:                       0, // has its own limit
 		`SentenceTransformer("sentence-transformers/all-mpnet-base-v2")`: 0,
 	} {
 		from := setup.Source{Survey: Survey, Open: func(string) (io.ReadCloser, error) {

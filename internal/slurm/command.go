@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// valued are the one-letter options of sbatch whose value may be the next word. Long options are written with = or
-// with a word; those that take none are in bare.
+// valued are sbatch's one-letter options whose value may be the next word. A long option's value follows = or is the
+// next word; long options without a value are in bare.
 const valued = "AabBCcdDeFGiJkLmMnNopqStwxd"
 
 var bare = []string{
@@ -19,8 +19,8 @@ var bare = []string{
 	"oversubscribe", "parsable", "quiet", "reboot", "requeue", "spread-job", "test-only", "use-min-nodes", "verbose", "wait",
 }
 
-// Script returns the index of the batch script in the words of a command: after sbatch and its options, or the first
-// word of a command that only names the script.
+// Script returns the index of the batch script in a command's words: after sbatch and its options, or 0 if the command
+// begins with the script.
 func Script(words []string) (int, error) {
 	if len(words) == 0 {
 		return 0, errors.New("there is no batch script; write snug tune --launcher slurm -- train.sbatch")
@@ -42,27 +42,27 @@ func Script(words []string) (int, error) {
 	return 0, errors.New("sbatch has no script to submit here; name it after sbatch's options: sbatch train.sbatch")
 }
 
-// refused says why an option of sbatch cannot be used for trials; "" if it can.
+// refused returns why an sbatch option cannot be used for trials, or "" if it can.
 func refused(option string) string {
 	switch option {
 	case "array", "a":
-		return "a job array (--array) is many jobs, and a trial is one; remove it from the script and from the command"
+		return "a job array (--array) cannot be a trial; remove the option from the script and the command"
 	case "wrap":
-		return "--wrap has no script that snug could put values into; write the command into a batch script and name that"
+		return "--wrap leaves no script for snug to fill in; write the command into a batch script and submit that"
 	case "test-only":
 		return "--test-only runs nothing; remove it"
 	}
 	return ""
 }
 
-// CheckScript returns an error for a text that cannot be submitted as a trial.
+// CheckScript returns an error if a script cannot be submitted as a trial.
 func CheckScript(name, text string) error {
 	if !strings.HasPrefix(text, "#!") {
 		return fmt.Errorf("%s does not begin with #!, so sbatch refuses it; begin it with #!/bin/bash", name)
 	}
 	shell, _, _ := strings.Cut(text, "\n")
 	if !isShell(shell) {
-		return fmt.Errorf("%s begins with %s; snug needs a shell script to put the probe into: begin it with #!/bin/bash and call %[2]s from there", name, strings.TrimSpace(shell[2:]))
+		return fmt.Errorf("%s begins with %s; snug needs a shell script to load the probe: begin it with #!/bin/bash and call %[2]s from there", name, strings.TrimSpace(shell[2:]))
 	}
 	for line := range strings.Lines(head(text)) {
 		words, ok := strings.CutPrefix(line, "#SBATCH")
@@ -75,7 +75,7 @@ func CheckScript(name, text string) error {
 				return fmt.Errorf("%s: %s", name, why)
 			}
 			if option == "hetjob" || option == "packjob" {
-				return fmt.Errorf("%s: a job of several parts (#SBATCH %s) cannot be a trial; submit one part", name, option)
+				return fmt.Errorf("%s: a heterogeneous job (#SBATCH %s) cannot be a trial; submit one component", name, option)
 			}
 		}
 	}

@@ -17,20 +17,20 @@ import (
 	"snug/internal/run"
 )
 
-// job is a job of Slurm as a run.Process.
+// job is a Slurm job as a run.Process.
 type job struct {
 	id, cluster, folder string
 	runner              *Runner
 	output              io.Writer
-	stop                chan struct{} // closed when nobody waits for the job any more
+	stop                chan struct{} // closed when the job is no longer waited for
 	stopped             sync.Once
 
-	ran       atomic.Bool // it has been seen to run, and does not wait again
+	ran       atomic.Bool // it has been seen running, and has not been queued again since
 	cancelled atomic.Bool // by snug
 	copied    int64
-	reason    string // why it waits, as the user was told
-	ends      int    // times that Slurm has ended it, as the user was told
-	silent    bool   // Slurm does not answer, and the user was told
+	reason    string // why it is waiting, as last reported to the user
+	ends      int    // times that Slurm has ended it, as last reported to the user
+	silent    bool   // Slurm is not responding, and the user has been told
 	last      Info
 
 	mu   sync.Mutex
@@ -38,20 +38,20 @@ type job struct {
 	why  string
 }
 
-// outputLook is the time between two looks at what a job prints.
+// outputLook is the interval at which a job's output is checked.
 const outputLook = 500 * time.Millisecond
 
 // Waits reports whether the job is not running.
 func (j *job) Waits() bool { return !j.ran.Load() }
 
-// Fate returns why the job ended if that was not its own doing, and says it.
+// Fate returns the external cause that ended the job, with a description.
 func (j *job) Fate() (run.Fate, string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.fate, j.why
 }
 
-// Wait follows the job to its end. Slurm may not answer for a while, and may start the job more than once.
+// Wait follows the job to its end. Slurm may stop responding for a while, and may start the job more than once.
 func (j *job) Wait() run.Exit {
 	ctx := context.Background()
 	for {
@@ -75,15 +75,15 @@ func (j *job) Wait() run.Exit {
 	}
 }
 
-// noAnswer tells the user that Slurm does not answer; the job goes on without it.
+// noAnswer tells the user that Slurm is not responding. The job continues meanwhile.
 func (j *job) noAnswer(err error) {
 	if !j.silent {
-		j.runner.say("Slurm does not answer (%v); job %s may still run, so snug keeps asking", err, j.id)
+		j.runner.say("Slurm is not responding (%v); job %s may still be running, so snug keeps trying", err, j.id)
 	}
 	j.silent = true
 }
 
-// changed notes the state of a job that is not over, and tells the user what has changed.
+// changed records the state of an unfinished job, and tells the user what has changed.
 func (j *job) changed(i Info) {
 	j.silent = false
 	waits := i.phase() == waiting
@@ -92,21 +92,21 @@ func (j *job) changed(i Info) {
 	}
 	j.ran.Store(!waits)
 	if waits && i.Reason != j.reason && i.Reason != "" {
-		j.runner.say("job %s waits: %s", j.id, i.Reason)
+		j.runner.say("job %s is waiting: %s", j.id, i.Reason)
 	}
 	if !waits && j.last.phase() == waiting {
-		j.runner.say("job %s runs on %s", j.id, i.Nodes)
+		j.runner.say("job %s is running on %s", j.id, i.Nodes)
 	}
 	j.reason, j.last = i.Reason, i
 }
 
-// queuedAgain tells the user why a job that ran is in the queue again. It may have run too briefly to be seen, but
-// what Slurm wrote into its output stays.
+// queuedAgain tells the user why a job is in the queue again. The job may have run too briefly to be seen, so the reason
+// comes from what Slurm wrote into its output.
 func (j *job) queuedAgain(i Info) {
 	ran := j.ran.Load()
 	if i.State == "SUSPENDED" || i.State == "STOPPED" {
 		if ran {
-			j.runner.say("job %s is suspended; its time limits do not count meanwhile", j.id)
+			j.runner.say("job %s is suspended; its time limits are paused", j.id)
 		}
 		return
 	}
@@ -121,22 +121,22 @@ func (j *job) queuedAgain(i Info) {
 	}
 	switch why {
 	case "PREEMPTION":
-		j.runner.say("job %s was preempted on %s; Slurm has queued it again", j.id, node)
+		j.runner.say("job %s was preempted on %s; Slurm requeued it", j.id, node)
 	case "NODE FAILURE":
-		j.runner.say("job %s lost its node %s; Slurm has queued it again", j.id, node)
+		j.runner.say("job %s was killed by a node failure on %s; Slurm requeued it", j.id, node)
 	default:
-		j.runner.say("Slurm has queued job %s again", j.id)
+		j.runner.say("Slurm requeued job %s", j.id)
 	}
 }
 
-// ended notes why a job is over, and returns the exit of its script.
+// ended records why a job ended, and returns how its script exited.
 func (j *job) ended(ctx context.Context, i Info) run.Exit {
 	j.runner.queue.forget(j.id)
 	if more, err := j.runner.queue.detail(ctx, j.id, j.cluster); err == nil && (more.phase() == over || i.phase() != over) {
 		i = more
 	}
 	j.copied = copyOutput(j.output, filepath.Join(j.folder, outputName), j.copied)
-	if i.phase() != over { // Slurm has forgotten it, or is still ending it
+	if i.phase() != over { // Slurm has no record of it, or is still ending it
 		i = j.byFiles()
 	}
 	if !j.cancelled.Load() {
@@ -147,7 +147,7 @@ func (j *job) ended(ctx context.Context, i Info) run.Exit {
 	return i.Exit
 }
 
-// byFiles returns how a job ended by what it left in its folder.
+// byFiles returns how a job ended, according to the files in its folder.
 func (j *job) byFiles() Info {
 	text := strings.TrimSpace(readText(filepath.Join(j.folder, exitName)))
 	code, err := strconv.Atoi(text)
@@ -162,7 +162,7 @@ func (j *job) byFiles() Info {
 	return Info{State: "FAILED", Exit: run.Exit{Code: code}}
 }
 
-// tail returns the end of what the job has printed.
+// tail returns the end of the job's output.
 func (j *job) tail() string {
 	name := filepath.Join(j.folder, outputName)
 	info, err := os.Stat(name)
@@ -176,8 +176,8 @@ func (j *job) tail() string {
 
 const tailSize = 64 << 10
 
-// Signal cancels the job, whatever the signal: Slurm sends SIGTERM to all its processes, and SIGKILL to those that
-// stay.
+// Signal cancels the job, whatever the signal. Slurm sends SIGTERM to all its processes, and SIGKILL to those that do
+// not exit.
 func (j *job) Signal(os.Signal) { j.cancel() }
 
 // End cancels the job.
@@ -188,7 +188,7 @@ func (j *job) End(s os.Signal) {
 	}
 }
 
-// Sweep does nothing more: what Slurm has cancelled, it ends.
+// Sweep only stops waiting, because Slurm itself ends the processes of a cancelled job.
 func (j *job) Sweep(bool) { j.stopped.Do(func() { close(j.stop) }) }
 
 func (j *job) cancel() {

@@ -20,7 +20,7 @@ import (
 	"snug/internal/run"
 )
 
-// cluster is a Slurm that a test plays: squeue gives one answer after the other, the last one again and again.
+// cluster is a fake Slurm. squeue returns its answers in turn, and then repeats the last one.
 type cluster struct {
 	squeue   []string
 	scontrol string
@@ -29,7 +29,7 @@ type cluster struct {
 
 	mu    sync.Mutex
 	calls []string
-	after func(answer int) // called when squeue is asked
+	after func(answer int) // called when squeue runs
 	asked int
 }
 
@@ -108,47 +108,47 @@ func TestJobs(t *testing.T) {
 		files   map[string]string
 		want    ending
 	}{{
-		name:    "it waits, runs and ends",
+		name:    "the job waits, runs and ends",
 		cluster: &cluster{squeue: []string{"12|PENDING|Priority|", "12|PENDING|Resources|", "12|RUNNING|None|n1", "12|COMPLETED|None|n1"}, scontrol: fine},
 		files:   map[string]string{"output": "hello\n"},
-		want:    ending{Said: []string{"job 12 waits: Priority", "job 12 waits: Resources", "job 12 runs on n1"}, Out: "hello\n"},
+		want:    ending{Said: []string{"job 12 is waiting: Priority", "job 12 is waiting: Resources", "job 12 is running on n1"}, Out: "hello\n"},
 	}, {
-		name:    "it is preempted and queued again",
+		name:    "the job is preempted and requeued",
 		cluster: &cluster{squeue: []string{"12|RUNNING|None|n1", "12|PENDING|BeginTime|", "12|RUNNING|None|n2", "12|COMPLETED|None|n2"}, scontrol: fine},
 		files:   map[string]string{"output": "*** JOB 12 ON n1 CANCELLED AT 2026-11-18T02:24:15 DUE TO PREEMPTION ***\n"},
 		want: ending{
-			Said: []string{"job 12 was preempted on n1; Slurm has queued it again", "job 12 waits: BeginTime", "job 12 runs on n2"},
+			Said: []string{"job 12 was preempted on n1; Slurm requeued it", "job 12 is waiting: BeginTime", "job 12 is running on n2"},
 			Out:  "*** JOB 12 ON n1 CANCELLED AT 2026-11-18T02:24:15 DUE TO PREEMPTION ***\n",
 		},
 	}, {
-		name:    "it ran too briefly to be seen",
+		name:    "the job ran too briefly to be seen",
 		cluster: &cluster{squeue: []string{"12|PENDING|BeginTime|", "12|PENDING|BeginTime|", "12|RUNNING|None|n2", "12|COMPLETED|None|n2"}, scontrol: fine},
 		files:   map[string]string{"output": "*** JOB 12 ON n1 CANCELLED AT 2026-11-18T02:24:15 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n"},
 		want: ending{
-			Said: []string{"job 12 lost its node n1; Slurm has queued it again", "job 12 waits: BeginTime", "job 12 runs on n2"},
+			Said: []string{"job 12 was killed by a node failure on n1; Slurm requeued it", "job 12 is waiting: BeginTime", "job 12 is running on n2"},
 			Out:  "*** JOB 12 ON n1 CANCELLED AT 2026-11-18T02:24:15 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n",
 		},
 	}, {
-		name:    "Slurm does not answer for a while",
+		name:    "Slurm does not respond for a while",
 		cluster: &cluster{squeue: []string{"12|RUNNING|None|n1", "error: Unable to contact slurm controller", "error: Unable to contact slurm controller", "12|RUNNING|None|n1", "12|COMPLETED|None|n1"}, scontrol: fine},
-		want:    ending{Said: []string{"Slurm does not answer (Unable to contact slurm controller); job 12 may still run, so snug keeps asking"}},
+		want:    ending{Said: []string{"Slurm is not responding (Unable to contact slurm controller); job 12 may still be running, so snug keeps trying"}},
 	}, {
-		name:    "it is cancelled, and the accounts say by whom",
+		name:    "the job is cancelled, and the accounting shows by whom",
 		cluster: &cluster{squeue: []string{"12|CANCELLED|None|n1"}, scontrol: "JobId=12 JobState=CANCELLED ExitCode=0:15 NodeList=n1", sacct: "12|CANCELLED by 1000|0:15|n1\n"},
 		want:    ending{Exit: run.Exit{Code: 143, Signal: syscall.SIGTERM}, Fate: run.Cancelled, Why: "job 12 was cancelled by user 1000"},
 	}, {
-		name:    "the controller has forgotten it, the accounts have not",
+		name:    "the job is only in the accounting",
 		cluster: &cluster{squeue: []string{"error: slurm_load_jobs error: Invalid job id specified"}, sacct: "12|NODE_FAIL|0:0|n1\n"},
-		want:    ending{Fate: run.NodeFailed, Why: "job 12 lost its node on n1"},
+		want:    ending{Fate: run.NodeFailed, Why: "job 12 was killed by a node failure on n1"},
 	}, {
-		name:    "Slurm has forgotten it, and it left its exit code",
+		name:    "Slurm has no record of the job, but it left its exit code",
 		cluster: &cluster{squeue: []string{"error: slurm_load_jobs error: Invalid job id specified"}},
 		files:   map[string]string{"exit": "3\n"},
 		want:    ending{Exit: run.Exit{Code: 3}},
 	}, {
-		name:    "Slurm has forgotten it, and it left nothing",
+		name:    "Slurm has no record of the job, and it left nothing",
 		cluster: &cluster{squeue: []string{"error: slurm_load_jobs error: Invalid job id specified"}},
-		want:    ending{Exit: run.Exit{Code: 1}, Fate: run.NodeFailed, Why: "Slurm no longer knows job 12, and it left no exit code"},
+		want:    ending{Exit: run.Exit{Code: 1}, Fate: run.NodeFailed, Why: "Slurm has no record of job 12, and it left no exit code"},
 	}} {
 		t.Run(c.name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -164,7 +164,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// The script that is submitted has the probe before its first command, and the user's options come first.
+// The submitted script loads the probe before its first command, and the user's options come first.
 func TestSubmit(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "100% mine")
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -182,12 +182,12 @@ func TestSubmit(t *testing.T) {
 		!strings.HasSuffix(text, "\nexport BATCH='it'\\''s 8'\npython train.py\n") {
 		t.Error(text)
 	}
-	// A second snug finds the job and submits none.
+	// A second snug finds the job and does not submit another.
 	again := &cluster{squeue: []string{"12|COMPLETED|None|n1"}}
 	follow(t, again, folder)
 	for _, call := range again.calls {
 		if strings.HasPrefix(call, "sbatch") {
-			t.Errorf("it was submitted again: %s", call)
+			t.Errorf("the job was submitted again: %s", call)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestSubmitFails(t *testing.T) {
 	}
 }
 
-// A job that snug ends is cancelled once, waits no longer, and has no fate.
+// A job that snug ends is cancelled once, is not waited for, and has no fate.
 func TestEnd(t *testing.T) {
 	c := &cluster{squeue: []string{"12|RUNNING|None|n1"}}
 	r := &Runner{Poll: time.Millisecond, Run: c.run}
@@ -255,7 +255,7 @@ func TestScript(t *testing.T) {
 		"sbatch -p gpu":          "sbatch has no script",
 		"sbatch --array=1-3 a":   "a job array",
 		"sbatch -a 1-3 a":        "a job array",
-		"sbatch --wrap=hostname": "--wrap has no script",
+		"sbatch --wrap=hostname": "--wrap leaves no script",
 		"sbatch --test-only a":   "--test-only runs nothing",
 	} {
 		if _, err := Script(strings.Fields(line)); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -269,7 +269,7 @@ func TestScript(t *testing.T) {
 		"hostname\n":           "a.sh does not begin with #!",
 		"#!/usr/bin/python3\n": "a.sh begins with /usr/bin/python3; snug needs a shell script",
 		"#!/bin/bash\n#SBATCH --array=1-3\nhostname\n":     "a.sh: a job array",
-		"#!/bin/bash\n#SBATCH hetjob\nhostname\n":          "a.sh: a job of several parts",
+		"#!/bin/bash\n#SBATCH hetjob\nhostname\n":          "a.sh: a heterogeneous job",
 		"#!/bin/bash\n\n# x\n#SBATCH -a 1-3\n\nhostname\n": "a.sh: a job array",
 	} {
 		if err := CheckScript("a.sh", text); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {

@@ -11,37 +11,37 @@ import (
 	"snug/internal/run"
 )
 
-// What Slurm's commands print, as snug asks them:
+// The output of the Slurm commands that snug runs:
 //
 //	sbatch --parsable                             12 or 12;cluster
 //	squeue --noheader --format=%i|%T|%r|%N        12|RUNNING|None|n1
 //	scontrol --oneliner show job 12               JobId=12 JobName=... JobState=RUNNING Reason=None ...
 //	sacct --noheader --parsable2 --format=...     12|CANCELLED by 1000|0:15|n1
 //
-// The formats are the same from Slurm 14 on; new versions add states and keys. A state that is not known here is one
-// of a job that still exists.
+// The formats have been stable since Slurm 14; new versions add states and keys. A job in an unknown state is taken to
+// be running.
 
-// Info is what Slurm says of a job.
+// Info is what Slurm reports about a job.
 type Info struct {
 	State    string   // RUNNING, PENDING, NODE_FAIL, ...
 	Reason   string   // why it waits, or why it ended
 	Nodes    string   // where it runs
-	By       string   // who cancelled it, as sacct says it: a user ID
+	By       string   // the user ID that cancelled it, from sacct
 	Limit    string   // its time limit, [days-]hours:minutes:seconds
 	Restarts int      // how often it was queued again
 	Exit     run.Exit // how its script ended
 }
 
-// phase is what a state means for whoever waits for the job.
+// phase is whether a job is running, waiting or over.
 type phase int
 
 const (
 	running phase = iota
-	waiting       // it is not running; its time limits do not count
+	waiting       // it is not running; its time limits are paused
 	over          // it will not run again
 )
 
-// phases has the states in which a job does not run.
+// phases contains the states in which a job is not running.
 var phases = map[string]phase{
 	"PENDING": waiting, "CONFIGURING": waiting, "REQUEUED": waiting, "REQUEUE_HOLD": waiting, "REQUEUE_FED": waiting,
 	"SPECIAL_EXIT": waiting, "RESV_DEL_HOLD": waiting, "SUSPENDED": waiting, "STOPPED": waiting, "POWER_UP_NODE": waiting,
@@ -52,10 +52,10 @@ var phases = map[string]phase{
 
 func (i Info) phase() phase { return phases[i.State] }
 
-// submitted matches the answer of sbatch --parsable. A site's own wrapper may print more around it.
+// submitted matches the output of sbatch --parsable. A site's own wrapper may print other lines around it.
 var submitted = pattern.New(`(?m)^\s*(?:Submitted batch job )?([0-9]+)(?:;(\S+)| on cluster (\S+))?\s*$`)
 
-// parseSubmitted returns the job that sbatch has queued, and its cluster if it named one.
+// parseSubmitted returns the ID of the job that sbatch queued, and its cluster if sbatch named one.
 func parseSubmitted(text string) (id, cluster string, ok bool) {
 	found := submitted.Regexp().FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
@@ -72,7 +72,7 @@ func parseQueue(text string) map[string]Info {
 	out := map[string]Info{}
 	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) != 4 { // such as CLUSTER: name
+		if len(f) != 4 { // a heading such as CLUSTER: name
 			continue
 		}
 		out[f[0]] = Info{State: stateName(f[1]), Reason: reasonText(f[2]), Nodes: f[3]}
@@ -99,7 +99,7 @@ func parseJob(text string) (Info, bool) {
 		case "ExitCode":
 			out.Exit = parseExit(value)
 		}
-		if key == "Command" { // what follows are the user's own words
+		if key == "Command" { // the rest is the user's own text
 			break
 		}
 	}
@@ -108,7 +108,7 @@ func parseJob(text string) (Info, bool) {
 
 const accountFormat = "JobID,State,ExitCode,NodeList"
 
-// parseAccount returns what sacct says of a job: its last run, and how often it ran before.
+// parseAccount returns what sacct reports about a job: its last run, and how often it was restarted.
 func parseAccount(text, id string) (Info, bool) {
 	var out Info
 	runs := 0
@@ -124,7 +124,7 @@ func parseAccount(text, id string) (Info, bool) {
 	return out, runs > 0
 }
 
-// stateName returns a state without what Slurm adds to it: CANCELLED+ where a column was too narrow.
+// stateName returns a state without Slurm's additions, such as the + in CANCELLED+ if the column is too narrow.
 func stateName(text string) string {
 	name := strings.TrimRight(strings.ToUpper(strings.TrimSpace(text)), "+")
 	if first, _, more := strings.Cut(name, ","); more { // a state and its flags
@@ -144,7 +144,7 @@ func parseExit(text string) run.Exit {
 	return run.Exit{Code: n}
 }
 
-// reasonText returns a reason in words; "" if there is none.
+// reasonText returns a reason in words, or "" if there is none.
 func reasonText(text string) string { return noneText(strings.ReplaceAll(text, "_", " ")) }
 
 func noneText(text string) string {
@@ -155,15 +155,15 @@ func noneText(text string) string {
 	return text
 }
 
-// What slurmstepd writes into the output of a job that it ends. It is the only evidence where Slurm keeps no
-// accounts, and for a job that was queued again.
+// What slurmstepd writes into the output of a job that it ends. Without Slurm accounting, and for requeued jobs, there is
+// no other evidence.
 var (
 	stepEnded  = pattern.New(`\*\*\* (?:JOB|STEP) \S+ ON (\S+) CANCELLED AT \S+ (?:DUE TO ([A-Z ]+))?`)
 	hostMemory = pattern.New(`(?i)slurmstepd.*(?:oom[-_ ]kill event|exceeded (?:job|step) memory limit)`)
 )
 
-// endIn returns why Slurm ended a job last, by its output: PREEMPTION, NODE FAILURE, TIME LIMIT, JOB REQUEUE, or ""
-// if it does not say; the node; and how often it did.
+// endIn returns why Slurm last ended a job, according to its output (PREEMPTION, NODE FAILURE, TIME LIMIT, JOB REQUEUE,
+// or "" if no reason is given), the node, and how often Slurm ended it.
 func endIn(output string) (why, node string, times int) {
 	found := stepEnded.Regexp().FindAllStringSubmatch(output, -1)
 	if len(found) == 0 {

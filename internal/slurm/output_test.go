@@ -49,7 +49,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// What scontrol prints, in the versions that a file's name gives.
+// The files contain scontrol's output; their names give its version.
 func TestJob(t *testing.T) {
 	killed := run.Exit{Code: 128 + 15, Signal: syscall.SIGTERM}
 	for name, want := range map[string]Info{
@@ -67,15 +67,15 @@ func TestJob(t *testing.T) {
 		}
 	}
 	if _, ok := parseJob("slurm_load_jobs error: Invalid job id specified\n"); ok {
-		t.Error("an error is taken for a job")
+		t.Error("an error message was parsed as a job")
 	}
 	got, _ := parseJob("JobId=1 JobName=x JobState=RUNNING Reason=None Command=/a JobState=FAILED")
 	if got.State != "RUNNING" {
-		t.Errorf("the user's words count: %+v", got)
+		t.Errorf("the user's command was parsed too: %+v", got)
 	}
 }
 
-// sacct has one line for each time that a job ran; the last one counts.
+// sacct prints one line for each time a job ran; the last one counts.
 func TestAccount(t *testing.T) {
 	for text, want := range map[string]Info{
 		"12|CANCELLED by 1000|0:15|n1\n":                         {State: "CANCELLED", By: "1000", Nodes: "n1", Exit: run.Exit{Code: 143, Signal: syscall.SIGTERM}},
@@ -94,7 +94,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// Every state that Slurm's manual pages list, from 17.11 to 24.05, is one of a job that waits, runs or is over.
+// Every state in Slurm's manual pages, from 17.11 to 24.05, belongs to a job that is waiting, running or over.
 func TestPhases(t *testing.T) {
 	for want, states := range map[phase]string{
 		waiting: "PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD RESV_DEL_HOLD SPECIAL_EXIT STOPPED SUSPENDED",
@@ -121,15 +121,15 @@ func TestFate(t *testing.T) {
 		{info: Info{State: "FAILED", Exit: run.Exit{Code: 1}}, output: "Traceback: CANCELLED AT once DUE TO NODE FAILURE"},
 		{Info{State: "PREEMPTED", Nodes: "n1"}, "", run.Preempted, "job 12 was preempted on n1"},
 		{Info{State: "CANCELLED"}, stepd + "PREEMPTION ***\n", run.Preempted, "job 12 was preempted on n1"},
-		{Info{State: "NODE_FAIL", Nodes: "n1"}, "", run.NodeFailed, "job 12 lost its node on n1"},
-		{Info{State: gone}, stepd + "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n", run.NodeFailed, "job 12 lost its node on n1"},
-		{Info{State: "TIMEOUT", Limit: "00:10:00"}, "", run.TimeLimit, "job 12 reached its time limit of 00:10:00; --time in the script gives it more"},
-		{Info{State: "FAILED"}, stepd + "TIME LIMIT ***\n", run.TimeLimit, "job 12 reached its time limit; --time in the script gives it more"},
-		{Info{State: "OUT_OF_MEMORY", Nodes: "n1"}, "", run.HostMemory, "job 12 used more CPU memory than it asked for and was killed on n1; --mem in the script gives it more"},
-		{Info{State: "FAILED"}, "slurmstepd: error: Detected 1 oom_kill event in StepId=12.batch.\n", run.HostMemory, "job 12 used more CPU memory than it asked for and was killed; --mem in the script gives it more"},
+		{Info{State: "NODE_FAIL", Nodes: "n1"}, "", run.NodeFailed, "job 12 was killed by a node failure on n1"},
+		{Info{State: gone}, stepd + "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n", run.NodeFailed, "job 12 was killed by a node failure on n1"},
+		{Info{State: "TIMEOUT", Limit: "00:10:00"}, "", run.TimeLimit, "job 12 reached its time limit of 00:10:00; raise --time in the script"},
+		{Info{State: "FAILED"}, stepd + "TIME LIMIT ***\n", run.TimeLimit, "job 12 reached its time limit; raise --time in the script"},
+		{Info{State: "OUT_OF_MEMORY", Nodes: "n1"}, "", run.HostMemory, "job 12 used more CPU memory than it requested and was killed on n1; raise --mem in the script"},
+		{Info{State: "FAILED"}, "slurmstepd: error: Detected 1 oom_kill event in StepId=12.batch.\n", run.HostMemory, "job 12 used more CPU memory than it requested and was killed; raise --mem in the script"},
 		{Info{State: "CANCELLED", By: "1000"}, stepd[:len(stepd)-7] + "***\n", run.Cancelled, "job 12 was cancelled by user 1000"},
-		{Info{State: "CANCELLED"}, "", run.Cancelled, "job 12 was cancelled from outside"},
-		{Info{State: gone}, "", run.NodeFailed, "Slurm no longer knows job 12, and it left no exit code"},
+		{Info{State: "CANCELLED"}, "", run.Cancelled, "job 12 was cancelled externally"},
+		{Info{State: gone}, "", run.NodeFailed, "Slurm has no record of job 12, and it left no exit code"},
 	} {
 		fate, why := fateOf("12", c.info, c.output)
 		if fate != c.fate || why != c.why {

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// patience is how long one of Slurm's commands may take; a controller that is busy answers late.
+// patience is how long a Slurm command may take, because a busy controller responds late.
 const patience = 60 * time.Second
 
-// Commands runs a command of Slurm and returns its standard output; for sbatch, that goes to a file.
+// Commands runs a Slurm command and returns its standard output, or writes it to a file if one is given, as for sbatch.
 type Commands func(ctx context.Context, to *os.File, name string, args ...string) (string, error)
 
 // local runs commands on this machine.
@@ -36,12 +36,12 @@ func local(ctx context.Context, to *os.File, name string, args ...string) (strin
 		err = errors.New(text)
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("%s did not answer within %v", name, patience)
+		err = fmt.Errorf("%s did not respond within %v", name, patience)
 	}
 	return out.String(), err
 }
 
-// plainEnvironment returns the environment without what changes the form of Slurm's output.
+// plainEnvironment returns the environment without variables that change the format of Slurm's output.
 func plainEnvironment(env []string) []string {
 	var out []string
 	for _, v := range env {
@@ -60,13 +60,13 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// queue asks Slurm about jobs: about all of them with one question, and not more often than every so many seconds.
+// queue queries Slurm about all jobs at once, and at most once per polling interval.
 type queue struct {
 	run   Commands
 	every time.Duration
 
 	mu    sync.Mutex
-	jobs  map[string]string // the jobs that are asked about, and their clusters
+	jobs  map[string]string // the clusters of the jobs to query, by job ID
 	known map[string]Info
 	asked time.Time
 	err   error
@@ -88,10 +88,10 @@ func (q *queue) forget(id string) {
 	delete(q.known, id)
 }
 
-// errUnknown is the error for a job that Slurm does not know, or does no longer.
+// errUnknown means that Slurm has no record of a job, or no longer has one.
 var errUnknown = errors.New("Slurm does not know this job")
 
-// state returns what is known of a job. Another error than errUnknown means that Slurm does not answer.
+// state returns what is known about a job. Any error other than errUnknown means that Slurm is not responding.
 func (q *queue) state(ctx context.Context, id string) (Info, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,7 +108,7 @@ func (q *queue) state(ctx context.Context, id string) (Info, error) {
 	return i, nil
 }
 
-// ask asks squeue about all jobs, cluster by cluster.
+// ask queries squeue about all jobs, cluster by cluster.
 func (q *queue) ask(ctx context.Context) {
 	q.known, q.err = map[string]Info{}, nil
 	clusters := map[string][]string{}
@@ -128,8 +128,8 @@ func (q *queue) ask(ctx context.Context) {
 	q.asked = time.Now()
 }
 
-// detail returns all that Slurm knows of a job: from the controller, and who cancelled it from the accounts; from
-// those alone if the controller has forgotten it.
+// detail returns everything that Slurm knows about a job, from the controller and, for who cancelled it, from the
+// accounting. If the controller has no record of the job, everything comes from the accounting.
 func (q *queue) detail(ctx context.Context, id, cluster string) (Info, error) {
 	text, err := q.run(ctx, nil, "scontrol", on(cluster, "--oneliner", "show", "job", id)...)
 	i, ok := parseJob(text)

@@ -18,14 +18,14 @@ import (
 	"snug/internal/run"
 )
 
-// DefaultPoll is how often Slurm is asked about jobs.
+// DefaultPoll is the default interval between queries to Slurm.
 const DefaultPoll = 5 * time.Second
 
 // Runner submits commands as jobs. It is a run.Runner.
 type Runner struct {
-	Poll      time.Duration            // between two questions to Slurm; 0 means DefaultPoll
-	Run       Commands                 // nil: Slurm's commands on this machine
-	Say       func(text string)        // told what happens to a job; may be nil
+	Poll      time.Duration            // between queries to Slurm; 0 means DefaultPoll
+	Run       Commands                 // nil means Slurm's commands on this machine
+	Say       func(text string)        // called with messages about a job; may be nil
 	Submitted func(folder, job string) // called when a job is in the queue; may be nil
 
 	once  sync.Once
@@ -52,8 +52,8 @@ func (r *Runner) prepare() {
 	})
 }
 
-// Start submits the batch script that a command names. If the folder of the run already has a job, because an
-// earlier snug submitted it, Start returns that one.
+// Start submits the batch script that a command names. If an earlier snug already submitted a job for the run's folder,
+// Start returns that job.
 func (r *Runner) Start(ctx context.Context, c run.Command) (run.Process, error) {
 	r.prepare()
 	folder := run.MarkOf(c.Env)
@@ -66,7 +66,7 @@ func (r *Runner) Start(ctx context.Context, c run.Command) (run.Process, error) 
 			return nil, err
 		}
 		if id, cluster, ok = JobIn(folder); !ok {
-			return nil, fmt.Errorf("sbatch did not print the number of the job: %s", lastLine(readText(filepath.Join(folder, submittedName))))
+			return nil, fmt.Errorf("sbatch did not print a job ID: %s", lastLine(readText(filepath.Join(folder, submittedName))))
 		}
 	}
 	if r.Submitted != nil {
@@ -76,12 +76,12 @@ func (r *Runner) Start(ctx context.Context, c run.Command) (run.Process, error) 
 	return &job{id: id, cluster: cluster, folder: folder, runner: r, output: c.Stdout, stop: make(chan struct{})}, nil
 }
 
-// JobIn returns the job that was submitted for the folder of a run.
+// JobIn returns the job that was submitted for a run's folder.
 func JobIn(folder string) (id, cluster string, ok bool) {
 	return parseSubmitted(readText(filepath.Join(folder, submittedName)))
 }
 
-// maxText bounds what is read of the files that belong to a job.
+// maxText limits how much of a job's files is read.
 const maxText = 4 << 20
 
 func readText(name string) string {
@@ -92,7 +92,7 @@ func readText(name string) string {
 	return string(text)
 }
 
-// submit submits the job. The answer of sbatch goes straight to a file, so that the job is known even if this
+// submit submits the job. The output of sbatch goes straight to a file, so that the job can be found even if this
 // process is killed while sbatch runs.
 func (r *Runner) submit(ctx context.Context, c run.Command, folder string) error {
 	at, err := Script(c.Args)
@@ -116,13 +116,13 @@ func (r *Runner) submit(ctx context.Context, c run.Command, folder string) error
 	return nil
 }
 
-// plainError returns an error of sbatch without its name, which every line of it has.
+// plainError returns an sbatch error without the "sbatch: error:" prefix of its lines.
 func plainError(err error) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sbatch: "), "error: ")
 	return errors.New(text)
 }
 
-// writeScript writes the script that is submitted, under the name of the user's, which is also that of the job.
+// writeScript writes the script to submit, under the name of the user's script, which becomes the job's name.
 func (r *Runner) writeScript(c run.Command, at int, folder string) (string, error) {
 	name := c.Args[at]
 	text, err := files.Read(name, maxText)
@@ -142,8 +142,8 @@ func (r *Runner) writeScript(c run.Command, at int, folder string) (string, erro
 	return to, nil
 }
 
-// Cancel cancels the job of a run's folder, if it has one. It is for jobs that an earlier snug left in the queue and
-// nobody needs.
+// Cancel cancels the job of a run's folder, if any. It is for jobs that an earlier snug left in the queue and that are no
+// longer needed.
 func (r *Runner) Cancel(ctx context.Context, folder string) error {
 	r.prepare()
 	id, cluster, ok := JobIn(folder)
@@ -160,7 +160,7 @@ func (r *Runner) say(format string, args ...any) {
 	}
 }
 
-// copyOutput passes on what a job has printed since the last call.
+// copyOutput copies what a job has printed since the last call.
 func copyOutput(to io.Writer, name string, from int64) int64 {
 	f, err := files.Open(name)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// The environment of a job is not that of snug: a script may say --export=NONE, and sites set their own. So the probe
-// goes into the script itself, before its first command. If Slurm starts the job again, reports of the first start
-// would be taken for those of the second, so they are removed. The exit code is written down because Slurm forgets a
-// job after some minutes where it keeps no accounts.
-const prologue = `# Added by snug: the probe. If Slurm starts this job again, its first reports do not count.
+// A job does not inherit snug's environment if its script uses --export=NONE or the site sets its own, so the probe is
+// loaded in the script itself, before its first command. If Slurm restarts the job, reports from the first start are
+// removed, so that they do not mix with those of the second. The exit code is saved because Slurm without accounting
+// forgets a job after some minutes.
+const prologue = `# Added by snug: the probe. If Slurm restarts this job, its earlier reports are removed.
 export SNUG_RUN=FOLDER PYTHONPATH=FOLDER"${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 [ "${SLURM_RESTART_COUNT:-0}" = 0 ] || rm -f "$SNUG_RUN"/*.jsonl "$SNUG_RUN"/*.pickle "$SNUG_RUN"/*.here "$SNUG_RUN/last_step" "$SNUG_RUN/exit"
 trap 'echo $? > "$SNUG_RUN/exit"' EXIT
 `
 
-// withProbe returns a batch script with the probe in it, and with variables that it should see.
+// withProbe returns a batch script that loads the probe and sets the given variables.
 func withProbe(text, folder string, env []string) string {
 	added := strings.ReplaceAll(prologue, "FOLDER", quoted(folder))
 	for _, v := range env {
@@ -33,7 +33,7 @@ func withProbe(text, folder string, env []string) string {
 	return text[:at] + added + text[at:]
 }
 
-// head returns the lines of a script before its first command: sbatch reads options from them.
+// head returns the lines before a script's first command, where sbatch looks for options.
 func head(text string) string {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -42,7 +42,7 @@ func head(text string) string {
 		}
 		n += len(line)
 	}
-	if n > 0 && text[n-1] != '\n' { // a script without a command
+	if n > 0 && text[n-1] != '\n' { // the script has no command
 		return text[:strings.LastIndex(text[:n], "\n")+1]
 	}
 	return text[:n]
@@ -50,7 +50,7 @@ func head(text string) string {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// MapWords returns a script with each of its words replaced by what f returns for it.
+// MapWords returns a script with each word replaced by the result of f.
 func MapWords(text string, f func(word string) string) string {
 	var b strings.Builder
 	for text != "" {
@@ -72,8 +72,8 @@ func MapWords(text string, f func(word string) string) string {
 
 func isSeparator(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;&|()<>", r) }
 
-// Words returns the words of a script that may name a file or have a value: it is split at blanks, quotes and what
-// separates commands.
+// Words returns the words of a script that may be file names or values. It splits the script at blanks, quotes and
+// command separators.
 func Words(text string) []string {
 	words := strings.FieldsFunc(text, isSeparator)
 	slices.Sort(words)

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// jobsSchema holds the trials that run as jobs of a cluster and are not over. They outlive the snug that submitted
-// them; the next one finds them here. A store of an earlier version gets the table like that of the trials.
+// jobsSchema is the table of unfinished trials that run as jobs on a cluster. Jobs outlive the snug that submitted them;
+// the next one finds them here. The table is added to stores of earlier versions, like the table of trials.
 //
 //	tune      identifies the tune, as for trials
 //	settings  batch=8,accumulation=4
-//	folder    of the run, where the job reports
-//	job       its number; "" before it was submitted
+//	folder    the run's folder, which the job writes its reports to
+//	job       its ID; "" before it is submitted
 const jobsSchema = `
 CREATE TABLE IF NOT EXISTS jobs (
 	folder    TEXT PRIMARY KEY,
@@ -25,16 +25,16 @@ CREATE TABLE IF NOT EXISTS jobs (
 	job       TEXT NOT NULL
 );`
 
-// Job is a trial that runs as a job of a cluster.
+// Job is a trial that runs as a job on a cluster.
 type Job struct {
-	Folder   string // of the run, absolute
+	Folder   string // the run's folder, an absolute path
 	At       int64  // seconds since 1970
 	Tune     string // which tune it belongs to
 	Settings string // such as "accumulation=4,batch=8"
-	Job      string // its number; "" before it was submitted
+	Job      string // its ID; "" before it is submitted
 }
 
-// PutJob keeps a job, or what has changed of it.
+// PutJob stores a job, or replaces it if it is already stored.
 func (s *Store) PutJob(j Job) error {
 	if j.At == 0 {
 		j.At = time.Now().Unix()
@@ -56,12 +56,12 @@ func (j *Job) check() error {
 	case j.Tune == "" || j.Settings == "":
 		return errors.New("its tune or its settings are missing")
 	case len(j.Folder)+len(j.Settings)+len(j.Job) > maxLine:
-		return errors.New("it is too long for a job")
+		return errors.New("it is too long")
 	}
 	return nil
 }
 
-// Jobs returns the jobs of a tune, the oldest first. Rows with impossible values are left out.
+// Jobs returns a tune's jobs, the oldest first. Rows with impossible values are skipped.
 func (s *Store) Jobs(tune string) ([]Job, error) {
 	if s.empty {
 		return nil, nil
@@ -85,7 +85,7 @@ func (s *Store) Jobs(tune string) ([]Job, error) {
 	return out, failed(s.path, rows.Err())
 }
 
-// RemoveJob removes a job that is over.
+// RemoveJob removes a finished job.
 func (s *Store) RemoveJob(folder string) error {
 	_, err := s.db.Exec("DELETE FROM jobs WHERE folder = ?", folder)
 	return failed(s.path, err)

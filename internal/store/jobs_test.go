@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Jobs are kept until they are over, by tune, also in a store of an earlier version.
+// Jobs are stored by tune until they are removed, even in a store that an earlier version created.
 func TestJobs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "measured.db")
 	s, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.db.Exec("DROP TABLE jobs"); err != nil { // as an earlier version made it
+	if _, err := s.db.Exec("DROP TABLE jobs"); err != nil { // as in a store from an earlier version
 		t.Fatal(err)
 	}
 	if got, err := s.Jobs("a"); err != nil || len(got) > 0 {

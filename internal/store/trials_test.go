@@ -21,7 +21,7 @@ func TestTrials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.db.Exec("DROP TABLE trials"); err != nil { // as an earlier version made it
+	if _, err := s.db.Exec("DROP TABLE trials"); err != nil { // as in a store from an earlier version
 		t.Fatal(err)
 	}
 	if got, err := s.Trials(""); err != nil || len(got) > 0 {
@@ -89,14 +89,14 @@ func TestTrialsKeepNoSecrets(t *testing.T) {
 	}
 }
 
-// A tune has one report, the newest; it goes with the trials, and an earlier version's store gets the table.
+// Only a tune's newest report is kept. It is deleted with the trials, and the table is added to stores of earlier versions.
 func TestTunes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "measured.db")
 	s, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.db.Exec("DROP TABLE tunes"); err != nil { // as an earlier version made it
+	if _, err := s.db.Exec("DROP TABLE tunes"); err != nil { // as in a store from an earlier version
 		t.Fatal(err)
 	}
 	if got, err := s.Tunes(); err != nil || len(got) > 0 {
@@ -130,7 +130,7 @@ func TestTunes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _ := s.Tunes(); len(got) > 0 {
-		t.Errorf("%+v is left", got)
+		t.Errorf("%+v remains", got)
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 	"snug/internal/redact"
 )
 
-// tunesSchema holds the report of each tune as it stands: what snug tune --json prints at the end. It is renewed with
+// tunesSchema is the table of each tune's current report, which snug tune --json prints at the end. It is updated after
 // every decision, so that another process can follow a tune while it runs.
 //
 //	tune    identifies the tune, as in trials
-//	running whether it has more to do; it stays 1 if the process was killed
+//	running whether it is unfinished; it stays 1 if the process was killed
 //	report  JSON
 const tunesSchema = `
 CREATE TABLE IF NOT EXISTS tunes (
@@ -25,18 +25,18 @@ CREATE TABLE IF NOT EXISTS tunes (
 	report  TEXT NOT NULL
 );`
 
-// mostTunes is how many reports are kept; the oldest go first. The trials themselves stay.
+// mostTunes is how many reports are kept; the oldest are deleted first. The trials themselves are kept.
 const mostTunes = 100
 
-// Tune is the report of a tune as it stands.
+// Tune is the current report of a tune.
 type Tune struct {
 	ID      string          `json:"id"`      // identifies the tune, as in its trials
-	At      int64           `json:"at"`      // of the newest decision, in seconds since 1970
-	Running bool            `json:"running"` // it has more to do, or was killed
+	At      int64           `json:"at"`      // time of the newest decision, in seconds since 1970
+	Running bool            `json:"running"` // it is unfinished, or was killed
 	Report  json.RawMessage `json:"report"`  // as snug tune --json prints it
 }
 
-// SaveTune keeps the report of a tune in place of its earlier one.
+// SaveTune stores a tune's report and replaces its earlier one.
 func (s *Store) SaveTune(t Tune) error {
 	if t.At == 0 {
 		t.At = time.Now().Unix()
@@ -58,17 +58,17 @@ func (t *Tune) check() error {
 	case t.At <= 0 || t.At >= maxTime:
 		return errors.New("\"at\" should be seconds since 1970")
 	case t.ID == "":
-		return errors.New("it belongs to no tune")
+		return errors.New("its tune is missing")
 	case !json.Valid(t.Report):
 		return errors.New("it is not JSON")
 	case len(t.Report) > maxLine:
-		return errors.New("it is too long for a report")
+		return errors.New("it is too long")
 	}
 	return nil
 }
 
-// Tunes returns the reports of all tunes, the newest first. Rows with impossible values are left out: the trials
-// behind them are kept separately.
+// Tunes returns the reports of all tunes, the newest first. Rows with impossible values are skipped; their trials are
+// stored separately.
 func (s *Store) Tunes() ([]Tune, error) {
 	if s.empty {
 		return nil, nil

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// A cluster runs several trials at once. What to try besides those that are running is what the climb would do next if
-// they went as predicted, or else if the first of them did not fit. The same assumption says how many trials
-// are left.
+// A cluster runs several trials at once. While some are running, the next trial to start is what the climb would try if
+// they went as predicted, or otherwise if the first of them did not fit. The number of trials left is computed under the
+// same assumption.
 
-// Ahead returns what to try while other candidates are running. Its Next is nil if nothing is worth it, or if no
-// further trial is allowed. Without running ones, it is Next.
+// Ahead returns what to try while other candidates are running. Its Next is nil if nothing is worth trying or no more
+// trials are allowed. If no candidate is running, Ahead returns the same as Climb.Next.
 func (c *Climb) Ahead(flying []Candidate) Step {
 	if len(flying) == 0 {
 		return c.Next()
@@ -30,15 +30,15 @@ func (c *Climb) Ahead(flying []Candidate) Step {
 		}
 	}
 	if x := good.unlike(flying); x != nil {
-		return Step{Verb: "ahead", Why: fmt.Sprintf("it may be faster than %s, which runs meanwhile", first), Next: x}
+		return Step{Verb: "ahead", Why: fmt.Sprintf("may be faster than %s, which is running", first), Next: x}
 	}
 	if x := bad.unlike(flying); x != nil {
-		return Step{Verb: "ahead", Why: fmt.Sprintf("it comes next if %s does not fit, which runs meanwhile", first), Next: x}
+		return Step{Verb: "ahead", Why: fmt.Sprintf("next if %s, which is running, does not fit", first), Next: x}
 	}
 	return Step{}
 }
 
-// unlike returns the next candidate unless it is among those that are running.
+// unlike returns the next candidate, or nil if it is already running.
 func (c *Climb) unlike(flying []Candidate) *Candidate {
 	next := c.Next().Next
 	if next == nil || slices.ContainsFunc(flying, func(x Candidate) bool { return x.Key() == next.Key() }) {
@@ -47,7 +47,7 @@ func (c *Climb) unlike(flying []Candidate) *Candidate {
 	return next
 }
 
-// Left returns how many trials are still to come, the next one included, if they go as predicted.
+// Left returns how many trials are still to run, including the next one, if they go as predicted.
 func (c *Climb) Left() int {
 	rest := c.clone()
 	for n := 0; ; n++ {
@@ -59,14 +59,14 @@ func (c *Climb) Left() int {
 	}
 }
 
-// clone returns a copy that can be told what did not happen.
+// clone returns a copy that can record assumed results.
 func (c *Climb) clone() *Climb {
 	out := *c
 	out.tried, out.skipped = slices.Clone(c.tried), slices.Clone(c.skipped)
 	return &out
 }
 
-// assumed returns how a trial goes if the predictions are right.
+// assumed returns the result of a trial if the predictions are right.
 func (c *Climb) assumed(x Candidate) Result {
 	r := Result{Outcome: Fits, Reserved: c.memory(x), Rate: x.Expected, Noise: leastNoise / 4}
 	if best := c.Best(); best != nil && best.Rate > 0 {
@@ -75,16 +75,16 @@ func (c *Climb) assumed(x Candidate) Result {
 	return r
 }
 
-// Skip says that a candidate cannot be measured now, though nothing is wrong with it. The climb goes on without
-// it.
+// Skip marks a candidate that cannot be measured now, for example because its job was cancelled. The climb continues
+// without it.
 func (c *Climb) Skip(x Candidate) {
 	c.skipped = append(c.skipped, x.Key())
 	if slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() }) {
-		c.again = x.Key() // it was to be measured a second time
+		c.again = x.Key() // it was due to be measured again
 	}
 }
 
-// unskipped returns the index of the candidate to begin with, -1 if all that may fit are skipped.
+// unskipped returns the index of the candidate to start with, or -1 if all candidates that may fit are skipped.
 func (c *Climb) unskipped() int {
 	best := -1
 	for i, x := range c.candidates {

@@ -8,7 +8,7 @@ import (
 	"snug/internal/setup"
 )
 
-// three is a climb over batches 8, 16 and 32 of a run, in GiB of 24: 10, 18 and 34. It starts at 16.
+// three returns a climb over batches of 8, 16 and 32, which need 10, 18 and 34 GiB of 24. It starts at 16.
 func three(t *testing.T, most int) (*Climb, []Candidate) {
 	t.Helper()
 	var list []Candidate
@@ -25,25 +25,26 @@ func three(t *testing.T, most int) (*Climb, []Candidate) {
 	return c, list
 }
 
-// While a trial runs, what comes next if it does not fit is tried too; not what cannot fit, and not more than allowed.
+// While a trial runs, the candidate that is next if it does not fit is tried too. Candidates that cannot fit are not
+// tried, and the number of trials stays within the limit.
 func TestAhead(t *testing.T) {
 	c, list := three(t, 5)
 	if s := c.Ahead(nil); s.Verb != "start" || s.Next.Batch != 16 {
 		t.Errorf("%+v", s)
 	}
 	s := c.Ahead(list[:1])
-	if s.Next == nil || s.Next.Batch != 8 || s.Verb != "ahead" || s.Why != "it comes next if batch 16 x 4 does not fit, which runs meanwhile" {
+	if s.Next == nil || s.Next.Batch != 8 || s.Verb != "ahead" || s.Why != "next if batch 16 x 4, which is running, does not fit" {
 		t.Errorf("%+v", s)
 	}
 	if s := c.Ahead(list[:2]); s.Next != nil {
-		t.Errorf("nothing else may fit: %+v", s)
+		t.Errorf("nothing else can fit, but got %+v", s)
 	}
 	if c.Runs() != 0 || len(c.tried) != 0 {
-		t.Error("what is assumed was recorded")
+		t.Error("an assumed result was recorded")
 	}
 	one, list := three(t, 1)
 	if s := one.Ahead(list[:1]); s.Next != nil {
-		t.Errorf("only one trial is allowed: %+v", s)
+		t.Errorf("only one trial is allowed, but got %+v", s)
 	}
 }
 
@@ -60,7 +61,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// A candidate that cannot be measured is left out, also if it was the first; what cannot fit does not take its place.
+// A candidate that cannot be measured is skipped, even if it was the first. One that cannot fit does not take its place.
 func TestSkip(t *testing.T) {
 	c, list := three(t, 5)
 	c.Skip(list[0])

@@ -25,7 +25,7 @@ type Climb struct {
 	candidates []Candidate
 	start      int
 	tried      []Trial  // in the order in which they were first tried
-	runs       int      // trials that are evidence, repeated ones included
+	runs       int      // trials with a result, including repeats
 	again      string   // the key of the candidate that was measured again
 	failed     error    // the command itself fails
 	skipped    []string // keys of candidates that cannot be measured now
@@ -224,7 +224,7 @@ func (c *Climb) better(a, b Candidate) bool {
 	return a.Batch > b.Batch
 }
 
-// isTried reports whether a candidate is not tried again: because it was, or because it was skipped.
+// isTried reports whether a candidate has been tried or skipped.
 func (c *Climb) isTried(x Candidate) bool {
 	return slices.Contains(c.skipped, x.Key()) || slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() })
 }

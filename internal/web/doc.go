@@ -11,8 +11,8 @@
 //	lists.go     models, cards, settings
 //	upload.go    uploaded profiles and snapshots
 //	snapshot.go  what a snapshot shows
-//	stream.go    answers that go on: server-sent events
-//	watch.go     what snug watch shows, of this machine or of a recording
+//	stream.go    streamed answers: server-sent events
+//	watch.go     what snug watch shows for this machine or a recording
 //	tunes.go     what snug tune has tried, from the store
 //	openapi.go   the API's description, generated from the same tables
 //	static/      the page

@@ -13,9 +13,9 @@ import (
 // Limits on the size of a request.
 const (
 	maxQuestion  = 4 << 20   // bytes of a request; a config.json has a few thousand
-	maxProfile   = 64 << 20  // bytes of a profile
-	maxSnapshot  = 512 << 20 // bytes of a snapshot
-	maxRecording = 64 << 20  // bytes of a recording
+	maxProfile   = 64 << 20  // bytes in a profile
+	maxSnapshot  = 512 << 20 // bytes in a snapshot
+	maxRecording = 64 << 20  // bytes in a recording
 )
 
 // tokenCookie contains the token after the first visit, whose address contains it.

@@ -66,7 +66,7 @@ func operation(r route) schema {
 	return out
 }
 
-// parameters describes the parts of an address that vary.
+// parameters describes the path and query parameters of an address.
 func parameters(path string) []schema {
 	var out []schema
 	if strings.Contains(path, "{id}") {
@@ -76,7 +76,7 @@ func parameters(path string) []schema {
 	case "/snapshots/{id}/replay":
 		out = append(out, schema{"name": "conf", "in": "query", "schema": schema{"type": "string"}, "description": "a PYTORCH_ALLOC_CONF string; without it, all settings worth trying"})
 	case "/watch/{id}":
-		out = append(out, schema{"name": "speed", "in": "query", "schema": schema{"type": "number", "minimum": 0, "maximum": mostSpeed}, "description": "of a replay, as a multiple of the run's own; 0 does not wait"})
+		out = append(out, schema{"name": "speed", "in": "query", "schema": schema{"type": "number", "minimum": 0, "maximum": mostSpeed}, "description": "replay speed, as a multiple of the run's own; 0 replays without waiting"})
 	case "/models":
 		out = append(out, schema{"name": "q", "in": "query", "schema": schema{"type": "string"}, "description": "words that the name contains"})
 	}

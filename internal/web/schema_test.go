@@ -20,10 +20,10 @@ import (
 	"snug/internal/watch/live"
 )
 
-// The requests here are made from the API's own description, so that a new address or field is tried without anyone
-// thinking of it. Most are nearly right: a generator that sends only nonsense never gets past the decoder.
+// These requests are generated from the API's own description, so that new addresses and fields are tested automatically.
+// Most are nearly valid, because random input would never get past the decoder.
 
-// described is the API's description, read back from the server.
+// described is the API's description, as the server returns it.
 type described struct {
 	Paths      map[string]map[string]describedOperation `json:"paths"`
 	Components struct {
@@ -44,22 +44,22 @@ type describedOperation struct {
 	} `json:"requestBody"`
 }
 
-// maker makes values that match a schema, or nearly.
+// maker generates values that match a schema exactly or nearly.
 type maker struct {
 	*rand.Rand
 	doc described
-	bad float64 // the share of values that are wrong
+	bad float64 // the share of invalid values
 }
 
 func (m *maker) one(of ...any) any { return of[m.IntN(len(of))] }
 
-// wrong is a value of any type but the right one, or an extreme one.
+// wrong returns an invalid value: one of another type, or an extreme one.
 func (m *maker) wrong() any {
 	return m.one(nil, true, -1, 0, 1.5, math.MaxInt64, -math.MaxFloat64, 1e308, "", "x", strings.Repeat("9", 400), strings.Repeat("ä", 5000), "../../etc/passwd", "\x00\n",
 		[]any{}, []any{1, "a", nil}, map[string]any{}, map[string]any{"a": map[string]any{"b": []any{nil}}}, json.Number("1e400"), json.Number("18446744073709551616"))
 }
 
-// value makes a value for a schema. The name of a field guides what is likely to be accepted.
+// value generates a value for a schema. The field's name hints at values that are likely to be accepted.
 func (m *maker) value(name string, s map[string]any, depth int) any {
 	if m.Float64() < m.bad || depth > 6 {
 		return m.wrong()
@@ -113,7 +113,7 @@ func (m *maker) object(name string, s map[string]any, depth int) any {
 	need, _ := s["required"].([]any)
 	out := map[string]any{}
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		// A request with every setting always fails: most are left out.
+		// A request with every setting always fails, so most are omitted.
 		if !slices.Contains(need, any(field)) && m.IntN(25) > 0 && !slices.Contains([]string{"batch", "seq", "gpu"}, field) || m.Float64() < m.bad {
 			continue
 		}
@@ -126,7 +126,7 @@ func (m *maker) object(name string, s map[string]any, depth int) any {
 	return out
 }
 
-// request makes a request for an operation of the description.
+// request generates a request for one of the described operations.
 func (m *maker) request(path, method string, op describedOperation, uploads [][]byte) (*http.Request, []byte) {
 	query := url.Values{}
 	for _, p := range op.Parameters {
@@ -145,7 +145,7 @@ func (m *maker) request(path, method string, op describedOperation, uploads [][]
 			body = m.damaged(uploads[m.IntN(len(uploads))])
 			continue
 		}
-		body, _ = json.Marshal(m.value("", c.Schema, 0)) // a number that is too large cannot be written: an empty body
+		body, _ = json.Marshal(m.value("", c.Schema, 0)) // the body is empty if a number is too large for JSON
 	}
 	if m.Float64() < m.bad {
 		body = m.damaged(body)
@@ -158,7 +158,7 @@ func (m *maker) request(path, method string, op describedOperation, uploads [][]
 	return r, body
 }
 
-// damaged returns bytes with some of them lost or changed, or as they are.
+// damaged returns the bytes unchanged, or with some of them removed or changed.
 func (m *maker) damaged(data []byte) []byte {
 	out := slices.Clone(data)
 	if len(out) == 0 || m.IntN(4) == 0 {
@@ -175,8 +175,8 @@ func (m *maker) damaged(data []byte) []byte {
 	return out
 }
 
-// tried sends requests of the description and fails at the first status of 500 or more. It returns how often each status
-// was answered, and under 0 how often a POST was answered with 200.
+// tried sends generated requests and fails at the first status of 500 or above. It returns the number of answers by
+// status, with the number of POST requests answered with 200 under key 0.
 func tried(t *testing.T, seed uint64, n int) map[int]int {
 	t.Helper()
 	h := New(Options{Version: "1", Replay: live.Replay})
@@ -200,7 +200,7 @@ func tried(t *testing.T, seed uint64, n int) map[int]int {
 	for range n {
 		path := paths[m.IntN(len(paths))]
 		if path == API+"/tunes/events" {
-			continue // it goes on for ever
+			continue // the stream never ends
 		}
 		methods := slices.Sorted(maps.Keys(m.doc.Paths[path]))
 		method := methods[m.IntN(len(methods))]
@@ -222,8 +222,8 @@ func tried(t *testing.T, seed uint64, n int) map[int]int {
 	return seen
 }
 
-// TestNoRequestIsTheServersFault: whatever is sent, the answer is a figure or says what is wrong with the request.
-// SNUG_TEST_REQUESTS sets how many are sent.
+// TestNoRequestIsTheServersFault checks that every request gets a result or an error about the request, never a server
+// error. SNUG_TEST_REQUESTS sets the number of requests.
 func TestNoRequestIsTheServersFault(t *testing.T) {
 	n := 600
 	if more, err := strconv.Atoi(os.Getenv("SNUG_TEST_REQUESTS")); err == nil {
@@ -232,11 +232,11 @@ func TestNoRequestIsTheServersFault(t *testing.T) {
 	seen := tried(t, 1, n)
 	t.Logf("answers by status: %v", seen)
 	if seen[0] < n/40 || seen[400] < n/8 {
-		t.Errorf("the generator is too blunt or too sharp: %v", seen)
+		t.Errorf("the generator makes too few valid or too few invalid requests: %v", seen)
 	}
 }
 
-// FuzzRequests does the same from any seed.
+// FuzzRequests does the same as TestNoRequestIsTheServersFault, from any seed.
 func FuzzRequests(f *testing.F) {
 	for seed := range uint64(3) {
 		f.Add(seed)

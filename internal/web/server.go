@@ -25,11 +25,11 @@ type Options struct {
 	Token string
 	// Work is the number of requests that are computed at once; 0 means two.
 	Work int
-	// Live is what can be watched.
+	// Live lists what can be watched.
 	Live []Live
-	// Replay replays a recording that was uploaded; nil: none can be.
+	// Replay replays an uploaded recording; nil means that recordings cannot be uploaded.
 	Replay Replay
-	// Tunes returns the tunes of this machine, the newest first; nil: there are none.
+	// Tunes returns this machine's tunes, the newest first; nil means none.
 	Tunes func() ([]Tune, error)
 }
 
@@ -37,7 +37,7 @@ type Options struct {
 type server struct {
 	options Options
 	work    chan struct{} // one element for each request being computed
-	streams chan struct{} // holds one token for each stream that is open
+	streams chan struct{} // contains one token for each open stream
 	uploads uploads
 }
 
@@ -80,11 +80,11 @@ func (s *server) list() []route {
 		{"POST", "/profiles", "Uploads a profile (memory.snug); its name goes into model.profile", "Bytes", "Upload", s.uploadProfile},
 		{"POST", "/snapshots", "Uploads a memory snapshot; answers with what it shows", "Bytes", "Snapshot", s.uploadSnapshot},
 		{"GET", "/snapshots/{id}/replay", "A snapshot replayed under other allocator settings (conf), or under all worth trying", "", "Replay", s.replay},
-		{"POST", "/recordings", "Uploads a recording of snug watch, to be watched again", "Bytes", "Recording", s.uploadRecording},
-		{"GET", "/watch", "What can be watched: the GPUs of this machine, and recordings", "", "Live", s.sources},
-		{"GET", "/watch/{id}", "A stream of events: reading (a line of snug watch --json), view (what there is to draw), problem, done", "", "Events", s.watch},
-		{"GET", "/tunes", "The reports of snug tune on this machine, the newest first", "", "Tunes", s.tunes},
-		{"GET", "/tunes/events", "A stream of events: tunes (the same list) at once and whenever it changes", "", "Events", s.tuneEvents},
+		{"POST", "/recordings", "Uploads a snug watch recording for replay", "Bytes", "Recording", s.uploadRecording},
+		{"GET", "/watch", "Lists what can be watched: this machine's GPUs and recordings", "", "Live", s.sources},
+		{"GET", "/watch/{id}", "A stream of events: reading (a line of snug watch --json), view (the data to draw), problem, done", "", "Events", s.watch},
+		{"GET", "/tunes", "Lists this machine's snug tune reports, the newest first", "", "Tunes", s.tunes},
+		{"GET", "/tunes/events", "A stream of events: tunes (the same list), sent at once and whenever it changes", "", "Events", s.tuneEvents},
 		{"GET", "/openapi.json", "This description", "", "OpenAPI", s.openAPI},
 	}
 }

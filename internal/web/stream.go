@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// mostStreams is how many streams are open at once. A browser opens at most six connections to a server.
+// mostStreams is the maximum number of open streams. A browser opens at most six connections to a server.
 const mostStreams = 16
 
-// alive is after how long without an event a comment is sent, so that a client that is gone is noticed.
+// alive is the time without events after which a comment is sent, to detect clients that have disconnected.
 const alive = 15 * time.Second
 
-// stream is an answer that goes on: it sends events until it returns or the context ends.
+// stream is an answer that sends events until it returns or the context ends.
 type stream func(ctx context.Context, send sender) error
 
 // sender writes one event. Its data is one line of JSON, as the command line prints it.
 type sender func(event string, data any) error
 
-// serveStream writes server-sent events. A page of another site cannot read them, but it could keep them open, so it is
-// refused.
+// serveStream writes server-sent events. Requests from other sites are refused: they could not read the events, but they
+// could keep streams open.
 func (s *server) serveStream(w http.ResponseWriter, r *http.Request, run stream) {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
@@ -38,7 +38,7 @@ func (s *server) serveStream(w http.ResponseWriter, r *http.Request, run stream)
 	case s.streams <- struct{}{}:
 		defer func() { <-s.streams }()
 	default:
-		writeProblem(w, &problem{http.StatusTooManyRequests, fmt.Sprintf("%d live views are open already; close one of them", mostStreams)})
+		writeProblem(w, &problem{http.StatusTooManyRequests, fmt.Sprintf("%d live views are already open; close one of them", mostStreams)})
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -62,7 +62,7 @@ func (s *server) serveStream(w http.ResponseWriter, r *http.Request, run stream)
 	}()
 	err := run(ctx, out.send)
 	switch {
-	case ctx.Err() != nil, errors.Is(err, ErrAgain): // without done, the client connects again
+	case ctx.Err() != nil, errors.Is(err, ErrAgain): // without a done event, the client reconnects
 	case err != nil:
 		_ = out.send("problem", map[string]string{"error": err.Error()})
 	default:
@@ -71,12 +71,12 @@ func (s *server) serveStream(w http.ResponseWriter, r *http.Request, run stream)
 	out.close()
 }
 
-// events writes to a client, from more than one goroutine.
+// events writes to a client. It is safe for concurrent use.
 type events struct {
 	mu      sync.Mutex
 	w       http.ResponseWriter
 	control *http.ResponseController
-	gone    func() // called when the client is gone
+	gone    func() // called when the client has disconnected
 	closed  bool
 }
 
@@ -87,7 +87,7 @@ func (e *events) send(event string, data any) error {
 	if err := enc.Encode(data); err != nil {
 		return err
 	}
-	e.write(fmt.Sprintf("event: %s\ndata: %s\n", event, line.Bytes())) // the line ends with a newline of its own
+	e.write(fmt.Sprintf("event: %s\ndata: %s\n", event, line.Bytes())) // the line already ends with a newline
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (e *events) write(text string) {
 	}
 }
 
-// close keeps a late heartbeat away from a response that has ended.
+// close prevents a late heartbeat from being written to a finished response.
 func (e *events) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

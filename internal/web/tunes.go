@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Tune is a tune of this machine, running or finished.
+// Tune is a running or finished tune on this machine.
 type Tune struct {
 	ID      string          `json:"id"`
-	At      int64           `json:"at"`      // of the newest decision, in seconds since 1970
-	Running bool            `json:"running"` // it has more to do, or was killed
+	At      int64           `json:"at"`      // time of the newest decision, in seconds since 1970
+	Running bool            `json:"running"` // it is unfinished, or was killed
 	Report  json.RawMessage `json:"report"`  // as snug tune --json prints it
 }
 
@@ -38,7 +38,7 @@ func (s *server) tunesNow() (tunesAnswer, error) {
 
 func (s *server) tunes(http.ResponseWriter, *http.Request) (any, error) { return s.tunesNow() }
 
-// newTrials is how often the store is asked for news.
+// newTrials is the interval at which the store is checked for changes.
 const newTrials = time.Second
 
 // tuneEvents sends the list of tunes at once, and again whenever it changes.

@@ -18,23 +18,23 @@ import (
 	"snug/internal/watch/export"
 )
 
-// Live is something that can be watched: the GPUs of this machine, or a recording.
+// Live is something that can be watched: this machine's GPUs, or a recording.
 type Live struct {
 	ID   string
-	Name string // for people
-	// Speed says whether Run can be slowed down to a multiple of the run's own speed.
+	Name string // shown to the user
+	// Speed means that Run can replay at a multiple of the run's own speed.
 	Speed bool
-	// Run emits events until the context ends or there are no more. Speed 0 means without waiting.
+	// Run emits events until there are no more or the context ends. Speed 0 means without waiting.
 	Run func(ctx context.Context, speed float64, emit func(watch.Event)) error
 }
 
-// Replay emits the events of a recording; live.Replay does it.
+// Replay emits the events of a recording, like live.Replay.
 type Replay func(ctx context.Context, r *watch.Reader, speed func() float64, emit func(watch.Event)) error
 
 // ErrAgain is returned by Live.Run if the client should start over: its recording was replaced.
 var ErrAgain = errors.New("the recording was replaced")
 
-// liveAnswer is an entry of the list of what can be watched.
+// liveAnswer is an entry in the list of what can be watched.
 type liveAnswer struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -49,7 +49,7 @@ func (s *server) sources(http.ResponseWriter, *http.Request) (any, error) {
 	return map[string]any{"sources": out}, nil
 }
 
-// live lists what can be watched: what the server was started with, then the recordings that were uploaded.
+// live lists what can be watched: what the server was started with, then uploaded recordings.
 func (s *server) live() []Live {
 	out := append([]Live{}, s.options.Live...)
 	s.uploads.mu.Lock()
@@ -75,7 +75,7 @@ func (s *server) replayOf(data []byte) func(context.Context, float64, func(watch
 type recordingAnswer struct {
 	ID     string   `json:"id"`
 	Events int      `json:"events"`
-	Notes  []string `json:"notes"` // what was left out
+	Notes  []string `json:"notes"` // what was skipped
 }
 
 func (s *server) uploadRecording(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -98,7 +98,7 @@ func (s *server) uploadRecording(w http.ResponseWriter, r *http.Request) (any, e
 			return nil, ctx.Err()
 		}
 		if !errors.Is(err, io.EOF) {
-			return nil, invalid("this is not a recording of snug watch: %w", err)
+			return nil, invalid("this is not a snug watch recording: %w", err)
 		}
 		out.Notes = append(out.Notes, in.Notes()...)
 		out.ID = keep(&s.uploads, &s.uploads.recordings, "recording-", "", data)
@@ -106,10 +106,10 @@ func (s *server) uploadRecording(w http.ResponseWriter, r *http.Request) (any, e
 	})
 }
 
-// mostSpeed is the largest multiple of a run's speed.
+// mostSpeed is the largest allowed multiple of a run's speed.
 const mostSpeed = 10_000
 
-// watch streams what snug watch would show: readings, as --json prints them, and what there is to draw.
+// watch streams what snug watch would show: readings, as --json prints them, and the data to draw.
 func (s *server) watch(_ http.ResponseWriter, r *http.Request) (any, error) {
 	speed := 0.0
 	if text := r.URL.Query().Get("speed"); text != "" {
@@ -123,10 +123,10 @@ func (s *server) watch(_ http.ResponseWriter, r *http.Request) (any, error) {
 			return stream(func(ctx context.Context, send sender) error { return follow(ctx, l, speed, send) }), nil
 		}
 	}
-	return nil, &problem{http.StatusNotFound, "there is nothing of this name to watch; " + API + "/watch lists what there is"}
+	return nil, &problem{http.StatusNotFound, "there is nothing with this ID to watch; " + API + "/watch lists what can be watched"}
 }
 
-// drawn is how often a view is sent at most.
+// drawn is the minimum interval between views.
 const drawn = 250 * time.Millisecond
 
 // follow watches one source for one client.
@@ -159,11 +159,11 @@ func follow(ctx context.Context, l Live, speed float64, send sender) error {
 
 // follower turns events into readings and views.
 type follower struct {
-	mu      sync.Mutex // the watcher takes events while another goroutine draws it
+	mu      sync.Mutex // one goroutine adds events to the watcher while another draws it
 	watcher *watch.Watcher
 	lines   export.Lines
 	send    sender
-	fresh   bool // there is something that was not drawn
+	fresh   bool // there are events since the last view
 	failed  error
 }
 
@@ -177,7 +177,7 @@ func (f *follower) event(e watch.Event) {
 	f.fresh = true
 }
 
-// draw sends the view if it is another one than before.
+// draw sends the view if it has changed.
 func (f *follower) draw() {
 	f.mu.Lock()
 	if !f.fresh {
@@ -194,12 +194,12 @@ func (f *follower) draw() {
 	}
 }
 
-// viewAnswer is what there is to draw.
+// viewAnswer is the data to draw.
 type viewAnswer struct {
 	T         float64         `json:"t"`
 	Ended     bool            `json:"ended"`
 	Reading   watch.Reading   `json:"reading"` // the newest
-	Left      string          `json:"left"`    // the forecast in words; "" if there is none
+	Left      string          `json:"left"`    // the forecast in words, if any
 	Cards     []cardView      `json:"cards"`
 	Processes []processAnswer `json:"processes"`
 	Notes     []string        `json:"notes"`
@@ -213,7 +213,7 @@ type cardView struct {
 	Total  int64     `json:"total"`
 	Util   *float64  `json:"gpu_util,omitempty"`
 	Silent bool      `json:"silent"`
-	T      []float64 `json:"t"`     // of the curve
+	T      []float64 `json:"t"`     // times of the curve's points
 	Curve  []float64 `json:"curve"` // bytes in use
 }
 
@@ -229,7 +229,7 @@ type processAnswer struct {
 	Step      int         `json:"step"`
 	Seconds   float64     `json:"step_seconds"`
 	Capacity  float64     `json:"capacity"`
-	Steps     []int       `json:"steps"` // of the curves
+	Steps     []int       `json:"steps"` // steps of the curves' points
 	Allocated []float64   `json:"allocated"`
 	Peak      []float64   `json:"peak"`
 	Reserved  []float64   `json:"reserved"`
@@ -261,7 +261,7 @@ func viewOf(v watch.View) viewAnswer {
 	return out
 }
 
-// finite returns a number that JSON can hold; 0 means not known.
+// finite returns x if JSON can represent it, and otherwise 0, which means unknown.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0

@@ -23,10 +23,10 @@ import (
 	"snug/internal/watch/live"
 )
 
-// told is one event of a stream.
+// told is an event in a stream.
 type told struct{ name, data string }
 
-// listen reads a stream until it ends or enough has been read.
+// listen reads a stream until it ends or enough returns true.
 func listen(t *testing.T, h http.Handler, path string, enough func(told) bool) []told {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -63,7 +63,7 @@ func listen(t *testing.T, h http.Handler, path string, enough func(told) bool) [
 	return out
 }
 
-// printed is what snug watch --replay --json prints for a recording.
+// printed returns what snug watch --replay --json prints for a recording.
 func printed(t *testing.T, data []byte) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -86,7 +86,8 @@ func printed(t *testing.T, data []byte) []string {
 	return strings.Split(strings.TrimSpace(out.String()), "\n")
 }
 
-// TestWatchSaysWhatTheCommandSays: for every recording, the stream has the lines of snug watch --json, and a curve.
+// TestWatchSaysWhatTheCommandSays checks that the stream of every recording has the lines of snug watch --json and a
+// curve.
 func TestWatchSaysWhatTheCommandSays(t *testing.T) {
 	recordings, err := filepath.Glob("../../testdata/watch/*.jsonl.gz")
 	if err != nil || len(recordings) < 10 {
@@ -131,7 +132,7 @@ func TestWatchSaysWhatTheCommandSays(t *testing.T) {
 	}
 }
 
-// TestWatchRefuses: mistakes are answered, and a source that fails says why.
+// TestWatchRefuses checks the errors for invalid requests and for a failing source.
 func TestWatchRefuses(t *testing.T) {
 	failing := Live{ID: "gpus", Name: "x", Run: func(context.Context, float64, func(watch.Event)) error { return errors.New("no driver") }}
 	h := New(Options{Replay: live.Replay, Live: []Live{failing}})
@@ -156,7 +157,7 @@ func TestWatchRefuses(t *testing.T) {
 	}
 }
 
-// TestStreamsAreBounded: one client cannot hold all of the server.
+// TestStreamsAreBounded checks that the number of open streams is limited.
 func TestStreamsAreBounded(t *testing.T) {
 	s := &server{streams: make(chan struct{}, mostStreams)}
 	for range mostStreams {
@@ -169,7 +170,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTunes: the list is sent at once, and again when it changes.
+// TestTunes checks that the list is sent at once, and again when it changes.
 func TestTunes(t *testing.T) {
 	asked := 0
 	h := New(Options{Tunes: func() ([]Tune, error) {

@@ -266,7 +266,7 @@ func TestPageNamesNoOtherHost(t *testing.T) {
 	}
 }
 
-// BenchmarkEstimates asks for runs that differ, at once on all processors. 200 a second are 5 ms each.
+// BenchmarkEstimates requests estimates of different runs in parallel. 200 requests per second means 5 ms each.
 func BenchmarkEstimates(b *testing.B) {
 	h := New(Options{})
 	var asked atomic.Int64

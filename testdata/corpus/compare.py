@@ -78,9 +78,9 @@ class Check:
         if not took or "…" in took:
             took = f"a loop of {self.setup['loop']}" if self.setup.get("loop") in ("trainer", "script") else ""
         if self.got["system"] == "trl program" and "TrainingArguments" in took and "SFTConfig" not in {v for k, v, _ in self.facts if k.endswith("(call)")}:
-            return  # TRL's trainer then has the defaults of the arguments it is given
+            return  # then TRL's trainer uses the defaults of the arguments class it is given
         if self.got["system"] == "sentence-transformers" and self.got["kind"] == "program" and "loop of" in self.shown:
-            return  # the program is followed into its library
+            return  # the simulation follows the program into its library
         if truth and took and not re.search(truth, took.lower()) and not re.search(truth, self.notes) and not re.search(r"loop of " + truth, self.shown) and not self.noted("has its own defaults, which snug does not know"):
             self.say(f"a file of {self.got['system'] if self.got['system'] in SYSTEMS else truth} read as {took}", "file", self.got["path"])
         if took.startswith("a shell script with") and self._argparse() and "adamw-fused" in self.shown and not self.values("optim", code=False) and not self.noted("default"):
@@ -167,7 +167,7 @@ class Check:
     _LOOPS = {"preferences": "trl-(dpo|kto|orpo|cpo)", "reward": "trl-reward", "reinforcement learning": "trl-grpo", "num_generations": "trl-grpo", "reward_funcs": "trl-grpo", "num_labels": "trl-reward"}
 
     def _compares(self, name):
-        """Whether the answer is for the loop of TRL's trainer that has the objective."""
+        """Reports whether the answer is for the TRL trainer with this objective."""
         return name in self._LOOPS and re.search(f"loop of {self._LOOPS[name]}", self.shown)
 
     def model(self):
@@ -177,7 +177,7 @@ class Check:
             return
         took = re.sub(r"[^a-z0-9]", "", re.sub(r"-\d{4}(?=-|$)", "", self.setup["model"].lower().split("/")[-1]))
         for k, v, w in names:
-            said = re.sub(r"[^a-z0-9]", "", re.sub(r"-\d{4}(?=-|$)", "", v.lower().split("/")[-1]))  # without the month of a release
+            said = re.sub(r"[^a-z0-9]", "", re.sub(r"-\d{4}(?=-|$)", "", v.lower().split("/")[-1]))  # without the release month
             if took == said or took in said or said in took or self._alike(took, said):
                 return
         if not self.noted(names[0][1]):

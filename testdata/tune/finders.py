@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The batch-size finders of Lightning and accelerate on the model of examples/new_llm, under a cap of GPU memory.
+"""Runs the batch-size finders of Lightning and accelerate on the examples/new_llm model, with capped GPU memory.
 
     python finders.py --cap 24               # on a GPU
     python finders.py --tiny --pretend 6     # on a CPU: a batch above 6 runs out of memory
@@ -44,7 +44,7 @@ def loss_of(model, ids):
 
 
 def loop(batch):
-    """Trains for some steps, and returns samples per second without the first ones."""
+    """Trains for some steps and returns samples per second, excluding the first steps."""
     tried.append(batch)
     model = new_llm.NewLLM(VOCABULARY, WIDTH, WIDTH).to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters())

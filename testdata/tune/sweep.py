@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps the batches of an example system under a cap of GPU memory, and runs snug tune on the same case.
+"""Sweeps an example's batch sizes with capped GPU memory, and runs snug tune on the same case.
 
     python sweep.py --snug ../../snug --cap 24 gsa hilbert_ssm new_llm naics_embedder   # on a GPU
     python sweep.py --snug ../../snug --tiny --no-tune gsa hilbert_ssm new_llm          # on a CPU: the sweep alone
@@ -20,7 +20,7 @@ import yaml
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(HERE, "..", "..", "examples")
 
-# The config, keys of batch, accumulation and checkpointing in it, and the effective batch.
+# The config, its keys for batch, accumulation and checkpointing, and the effective batch.
 SYSTEMS = {
     "gsa": ("configs/pretrain.yaml", "micro_batch_size", "gradient_accumulation_steps", "gradient_checkpointing", 32),
     "hilbert_ssm": ("configs/gesture.yaml", "DATA.dataloader.batch_size", "OPTIMIZER.gradient_accumulation", "TRAINING.use_checkpoint", 128),
@@ -43,7 +43,7 @@ def put(conf, key, value):
 
 
 def train(name, batch, effective, saving, a):
-    """Runs an example once, and returns what it measured."""
+    """Runs an example once and returns what it measured."""
     config, batch_key, accumulation_key, saving_key, _ = SYSTEMS[name]
     folder = os.path.join(EXAMPLES, name)
     words = [sys.executable, "-c", CAPPED, str(a.cap), "train.py", "--max-steps", str(a.steps)]

@@ -22,7 +22,7 @@ func jsonEntries(text string, at *node) []entry {
 	return root.entries
 }
 
-// place moves a parsed argument to the word that contains it.
+// place gives the nodes of a parsed argument the position of the word that contains it.
 func place(n, at *node) {
 	n.start, n.end, n.fixed, n.style = at.start, at.end, inJSON, shComputed
 	for i := range n.entries {

@@ -4,7 +4,7 @@ package doc
 
 import "testing"
 
-// TestShellJSON reads a value inside a JSON argument, and refuses to change it.
+// TestShellJSON checks that a value inside a JSON argument is read, and that changing it is refused.
 func TestShellJSON(t *testing.T) {
 	d, err := OpenAs("run.sh", Shell, []byte(`python a.py --n 4 --gradient_checkpointing_kwargs '{"use_reentrant": false}' --x '{batch}'`+"\n"))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // unslothModel matches Unsloth's model loaders: FastModel, FastVisionModel, FastSentenceTransformer.
 var unslothModel = pattern.New(`(?m)^[^#\n]*\b(Fast[A-Z]\w*)\.(?:from_pretrained|get_peft_model)\(`, ".from_pretrained(", ".get_peft_model(")
 
-// ownLayers matches the import of a library that trains with layers and sharding of its own.
+// ownLayers matches the import of a library that has its own layers and sharding.
 var ownLayers = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(bmtrain|model_center|colossalai)\b`, "bmtrain", "model_center", "colossalai")
 
 // ownKernels lists the call by which a script replaces a model's layers, adapters and loss with Unsloth's. These keep
@@ -24,10 +24,10 @@ func (r *Run) ownKernels() []Missing {
 		}
 		for _, p := range texts {
 			if at := unslothModel.Index(p.Text); at != nil {
-				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "is Unsloth's, whose own kernels for layers, adapters and loss take less than transformers'")}
+				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "is Unsloth's; its kernels for layers, adapters and loss need less memory than those of transformers")}
 			}
 			if at := ownLayers.Index(p.Text); at != nil {
-				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "brings its own layers and its own way to spread them over GPUs")}
+				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "has its own layers and its own sharding")}
 			}
 		}
 	}

@@ -9,13 +9,13 @@ import (
 	"testing/fstest"
 )
 
-// TestOwnLayers refuses programs that train with a library's own layers, also where a script starts them from a folder
-// above its own.
+// TestOwnLayers checks that programs that use a library's own layers are refused, including programs that a script
+// starts from a folder above its own.
 func TestOwnLayers(t *testing.T) {
 	const start = "cd ../..\npython src/train.py --per_device_train_batch_size 2\n"
 	for name, x := range map[string]struct{ program, want string }{
-		"BMTrain":       {"import bmtrain as bmt\n", "lab/src/train.py:1: bmtrain brings its own layers"},
-		"model_center":  {"import os\nfrom model_center.model import Llama\n", "lab/src/train.py:2: model_center brings its own layers"},
+		"BMTrain":       {"import bmtrain as bmt\n", "lab/src/train.py:1: bmtrain has its own layers"},
+		"model_center":  {"import os\nfrom model_center.model import Llama\n", "lab/src/train.py:2: model_center has its own layers"},
 		"Unsloth":       {"m, t = FastLanguageModel.from_pretrained('gpt2')\n", "lab/src/train.py:1: FastLanguageModel is Unsloth's"},
 		"in a comment":  {"# import bmtrain\nimport torch\n", ""},
 		"another name":  {"import bmtrainer\n", ""},
@@ -31,7 +31,7 @@ func TestOwnLayers(t *testing.T) {
 	}
 }
 
-// TestLinkedWithoutSigns reads a config that --deepspeed names, although it has neither a batch nor a stage.
+// TestLinkedWithoutSigns checks that a config named by --deepspeed is read even if it has no batch and no stage.
 func TestLinkedWithoutSigns(t *testing.T) {
 	run := opened(t, fstest.MapFS{
 		"a.sh":     {Data: []byte("deepspeed train.py --per_device_train_batch_size 2 --deepspeed moq.json\n")},
@@ -45,7 +45,7 @@ func TestLinkedWithoutSigns(t *testing.T) {
 	}
 }
 
-// TestColocated refuses answers that vLLM samples on the card of the training.
+// TestColocated checks that a run is refused if vLLM samples answers on the training GPU.
 func TestColocated(t *testing.T) {
 	const text = "per_device_train_batch_size: 2\nnum_generations: 8\nmax_completion_length: 64\nuse_vllm: "
 	for value, want := range map[string]bool{"true\n": true, "false\n": false} {
@@ -56,7 +56,7 @@ func TestColocated(t *testing.T) {
 	}
 }
 
-// TestOtherLosses notes switches for another loss that nothing reads.
+// TestOtherLosses checks that an unread switch for another loss is noted.
 func TestOtherLosses(t *testing.T) {
 	run := opened(t, fstest.MapFS{"a.sh": {Data: []byte("python train.py --per_device_train_batch_size 2 --enable_r1_loss --loss_scale 2\n")}})
 	notes := strings.Join(run.Warnings(run.Fields()), "\n")
@@ -65,7 +65,7 @@ func TestOtherLosses(t *testing.T) {
 	}
 }
 
-// TestAttentionInBranch notes a kind of attention that only a branch of a program has.
+// TestAttentionInBranch checks that an attention implementation set in only one branch of a program is noted.
 func TestAttentionInBranch(t *testing.T) {
 	const load = "model = AutoModelForCausalLM.from_pretrained('gpt2', attn_implementation='flash_attention_2')\n"
 	for name, x := range map[string]struct {

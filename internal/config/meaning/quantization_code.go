@@ -44,7 +44,8 @@ func (r *Run) quantizedBySwitch(run map[string]any) []string {
 
 var quantizes = pattern.New(`(?m)^[^#\n]*\b(load_in_[48]bit\s*=\s*True|prepare_model_for_kbit_training\()`, "load_in_4bit", "load_in_8bit", "prepare_model_for_kbit_training(")
 
-// attendsBySwitch returns the note that a script names a kind of attention in a branch, or in a call that is not read.
+// attendsBySwitch returns a note if a script sets the attention implementation in a branch, or in a call that is not
+// read.
 func (r *Run) attendsBySwitch(run map[string]any) []string {
 	if !r.inCode() || run["attention"] != nil || len(r.BindingsOf("attention")) > 0 {
 		return nil

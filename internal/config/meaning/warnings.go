@@ -38,7 +38,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.unknownTokens()...)
 	out = append(out, r.unknownDefaults()...)
 	if r.Flagged != "" {
-		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; those that %s starts it with are counted", r.Flagged, r.Primary.File))
+		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; the flags in %s are used", r.Flagged, r.Primary.File))
 	}
 	if r.Defaults != "" {
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags, which are counted with their defaults; for other values, name the shell script that starts it: --config-path run.sh", r.Defaults))

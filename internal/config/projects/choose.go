@@ -252,8 +252,8 @@ func (p *Found) follow() error {
 	return nil
 }
 
-// readLinked reads a file that a key names. A file without the signs of any system is what the key is for: DeepSpeed takes
-// a config that only has its clipping.
+// readLinked reads a file that a key names. If no system is recognized in the file, the key decides: a DeepSpeed config
+// may contain nothing but gradient clipping.
 func (p *Found) readLinked(b Bound, name string) (*Source, error) {
 	s, _, err := readSource(p.files, name, false)
 	if err != nil || s != nil && s.System.Tied {

@@ -43,7 +43,7 @@ type Found struct {
 	Unreadable  []BrokenFile // possible configurations that could not be read
 
 	Defaults   string // the program whose flags are read as their defaults, "" for none
-	Flagged    string // a named program that takes its settings from flags, in place of which the script that starts it is read
+	Flagged    string // a named program that takes its settings from flags; the script that starts it is read instead
 	Unsearched string // what a search did not read, "" if it read all
 }
 

@@ -37,7 +37,7 @@ func (s *Source) programTrainer(files Files) *systems.System {
 					return known.Trainer
 				}
 			}
-			if s.System.Commands.Trainer != nil && systems.HasOwnParser(string(text)) { // the program of a system that is known is known
+			if s.System.Commands.Trainer != nil && systems.HasOwnParser(string(text)) { // the flags of a known system's own program are known
 				return systems.UnknownProgram()
 			}
 		}

@@ -91,8 +91,8 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	return text, nil
 }
 
-// slots returns how many GPUs DeepSpeed's launcher is given: localhost:0,1@other:0 names three. It returns nil for anything
-// else, since other programs have such a flag too, and for a host without numbers, which is used whole.
+// slots returns the number of GPUs in an argument of DeepSpeed's launcher: localhost:0,1@other:0 is three. It returns nil
+// for anything else, because other programs have the same flag, and for a host without numbers, which uses all its GPUs.
 func slots(v doc.Value) any {
 	text, _ := v.Data.(string)
 	count := 0

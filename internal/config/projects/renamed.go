@@ -33,7 +33,7 @@ func renamed(files Files, name string, d *doc.Document) map[string]string {
 	return nil
 }
 
-// programAt returns a program that a script names; nil if it is not in the project or cannot be parsed.
+// programAt returns a program that a script names, or nil if it is not in the project or cannot be parsed.
 func programAt(files Files, script, name string) *doc.Document {
 	for _, at := range placesOf(script, name) {
 		if path.IsAbs(at) || strings.HasPrefix(at, "..") || strings.ContainsAny(at, "$ ") {

@@ -206,8 +206,8 @@ func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 	return out
 }
 
-// placesOf returns where a file may be that a script names by a relative path: in the folder that snug was asked about,
-// next to the script, or in a folder above it, from which the script is then started.
+// placesOf returns the places to look for a file that a script names by a relative path: the project folder, the
+// script's folder, and the folders above it, because the script may be started from any of them.
 func placesOf(script, name string) []string {
 	out := []string{path.Clean(name)}
 	if path.IsAbs(name) {

@@ -147,7 +147,7 @@ type ProgramText struct {
 	Text string // its contents
 }
 
-// LineOf returns the place of an offset in its text.
+// LineOf returns the file and line of an offset in the text.
 func (p ProgramText) LineOf(offset int) string {
 	return fmt.Sprintf("%s:%d", p.File, 1+strings.Count(p.Text[:offset], "\n"))
 }

@@ -13,11 +13,11 @@ import (
 	"snug/internal/config/tree"
 )
 
-// maxStarters limits the scripts that are looked at for the command that starts a program.
+// maxStarters limits how many scripts are searched for the command that starts a program.
 const maxStarters = 300
 
-// onlyStarter returns the script that starts a program which takes its settings from flags, if the folder has exactly one;
-// nil for anything else.
+// onlyStarter returns the script that starts a program that takes its settings from flags, or nil unless the folder has
+// exactly one.
 func (p *Found) onlyStarter(name string) *Source {
 	data, err := p.files.ReadFile(name)
 	if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Python || !parsesFlags.In(string(data)) {
@@ -35,7 +35,7 @@ func (p *Found) onlyStarter(name string) *Source {
 	return s
 }
 
-// starters returns the shell scripts of the folder that start a program, and no other one with the same settings.
+// starters returns the folder's shell scripts that start this program and no other training program.
 func (p *Found) starters(program string) []string {
 	files, _, err := scan(p.files)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *Found) starters(program string) []string {
 	return out
 }
 
-// startsOnly reports whether the programs that a script starts with a trainer's flags are this one alone.
+// startsOnly reports whether this is the only program that a script starts with a trainer's flags.
 func startsOnly(name string, d *doc.Document, program string) bool {
 	s := NewSource(name, systems.Shell(), tree.New(tree.Layer{File: name, Doc: d}))
 	starts := false

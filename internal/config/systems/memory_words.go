@@ -75,7 +75,7 @@ func namesMethod(word string) bool { return word == "4bit" || word == "8bit" || 
 // splitsModel reports whether a key's words indicate one process that splits a model's layers over several GPUs.
 func splitsModel(words []string) bool { return slices.Equal(words, []string{"device", "map"}) }
 
-// addsLoss reports whether the words of a key are those of a switch for another loss, such as use_contrastive_loss.
+// addsLoss reports whether a key's words name a switch for another loss, such as use_contrastive_loss.
 func addsLoss(words []string) bool {
 	return len(words) > 2 && words[len(words)-1] == "loss" && slices.Contains([]string{"use", "enable", "with", "add", "do", "apply"}, words[0])
 }

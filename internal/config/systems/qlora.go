@@ -24,8 +24,8 @@ var qlora = System{
 	Sharding: Sharding{GathersInAutocast: true},
 }
 
-// qloraScript is that program itself, started without flags, or a copy of it under another name: its arguments are those of
-// its own classes, with their defaults.
+// qloraScript is qlora.py itself, started without flags, or a copy of it under another name. Its arguments and their
+// defaults are read from its own classes.
 var qloraScript = System{
 	Name: "qlora-script", Title: "a copy of qlora.py", Formats: []doc.Format{doc.Python}, ByName: true,
 	Makes: pattern.New(`(?s)\bsource_max_len\b.*?\bdef get_accelerate_model\(.*?\bfind_all_linear_names\(`, "source_max_len", "get_accelerate_model", "find_all_linear_names"), For: &qlora,

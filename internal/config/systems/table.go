@@ -29,7 +29,7 @@ const (
 	Present  Kind = "anything"
 	Schedule Kind = "map from epoch to number"
 	Object   Kind = "object"
-	Slots    Kind = "hosts with their GPUs"
+	Slots    Kind = "hosts and their GPUs"
 	Link     Kind = "path to another file"
 )
 

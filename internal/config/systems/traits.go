@@ -89,7 +89,7 @@ type Behaviour struct {
 	RoundsAccumulation bool
 	// CeilsAccumulation means that this number is rounded up.
 	CeilsAccumulation bool
-	// KnownProgram means that a file is a copy of the trainer's own program: what its code computes is known.
+	// KnownProgram means that the file is a copy of the trainer's own program, so values that its code computes are known.
 	KnownProgram bool
 	// JoinsTarget means that a sample is one sequence of a source and a target.
 	JoinsTarget bool
@@ -107,7 +107,7 @@ type Loading struct {
 	Loop string
 	// LoopOverGPUs means that the loop is also simulated on several GPUs.
 	LoopOverGPUs bool
-	// Reentrant says when checkpointing is reentrant if no key decides; nil leaves it to transformers.
+	// Reentrant tells when checkpointing is reentrant if no key sets it; nil means the transformers default.
 	Reentrant *Reentrance
 	// Checkpoints is the folder that models are downloaded to, named as on the hub.
 	Checkpoints string

@@ -7,7 +7,7 @@ func trlObjectives() []Key {
 	rows := "trl 1.16, trainer/dpo_config.py, kto_config.py and dpo_trainer.py (until 0.24)"
 	sampled := "trl 1.16, trainer/grpo_config.py"
 	return []Key{
-		{Setting: "refused", Path: "use_vllm", Kind: Switch, Means: "samples answers with vLLM, which takes a share of the card for itself", Source: sampled},
+		{Setting: "refused", Path: "use_vllm", Kind: Switch, Means: "samples answers with vLLM, which reserves part of the GPU's memory for itself", Source: sampled},
 		{Setting: "refused", Path: "loss_type", Kind: Word, Words: []Term{{"nll", ""}, {"chunked_nll", ""}, {"dft", ""}}, Means: notTokens, Source: trlSFT},
 		refusedWith("beta", comparesAnswers, rows),
 		refusedWith("max_prompt_length", comparesAnswers, rows),

@@ -34,7 +34,7 @@ cuda.mem_get_info = lambda *device: (60, 100)
 cuda.get_device_properties = lambda *device: types.SimpleNamespace(name="Pretended GPU", major=9, minor=0, total_memory=100)
 cuda.memory_stats_as_nested_dict = lambda *device: stats
 torch._C._cuda_attach_out_of_memory_observer = observers.append
-for call, _ in cuda._queued_calls:  # as when CUDA starts
+for call, _ in cuda._queued_calls:  # as CUDA does on initialization
     call()
 
 w = torch.zeros(3, requires_grad=True)

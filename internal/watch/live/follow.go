@@ -12,9 +12,9 @@ import (
 	"snug/internal/watch"
 )
 
-// Follow emits the events of a recording that may still be written: what is there at once, and the rest as it comes. It
-// returns at the recording's last event, or when the context ends. A file that does not exist yet is waited for, and a
-// note says so.
+// Follow emits the events of a recording that may still be growing: existing events at once, new ones as they are
+// written. It returns at the recording's last event, or when the context ends. If the file does not exist yet, Follow
+// emits a note and waits for it.
 func Follow(ctx context.Context, open func() (io.ReadCloser, error), emit func(watch.Event)) error {
 	f, err := awaited(ctx, open, emit)
 	if err != nil || f == nil {
@@ -43,13 +43,13 @@ func Follow(ctx context.Context, open func() (io.ReadCloser, error), emit func(w
 	}
 }
 
-// ErrReplaced means that the recording became shorter: another run writes the same file.
+// ErrReplaced means that the recording became shorter, because another run is writing the same file.
 var ErrReplaced = errors.New("the recording was replaced by another one")
 
-// poll is how often a file is looked at for more.
+// poll is the interval at which a file is checked for new events.
 const poll = 200 * time.Millisecond
 
-// awaited opens the file as soon as it exists; nil if the context ends before.
+// awaited opens the file as soon as it exists. It returns nil if the context ends first.
 func awaited(ctx context.Context, open func() (io.ReadCloser, error), emit func(watch.Event)) (io.ReadCloser, error) {
 	for told := false; ; told = true {
 		f, err := open()
@@ -65,7 +65,7 @@ func awaited(ctx context.Context, open func() (io.ReadCloser, error), emit func(
 	}
 }
 
-// sleep waits; it returns false if the context ends first.
+// sleep waits for d. It returns false if the context ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -77,11 +77,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// tail reads a file that grows. At its end it waits for more, unless the recording has ended.
+// tail reads a growing file. At the end of the file it waits for more, unless the recording has ended.
 type tail struct {
 	ctx   context.Context
 	in    io.Reader
-	size  interface{ Stat() (fs.FileInfo, error) } // nil: not a file
+	size  interface{ Stat() (fs.FileInfo, error) } // nil if it is not a file
 	read  int64                                    // bytes so far
 	ended bool
 
@@ -92,7 +92,7 @@ func (t *tail) Read(p []byte) (int, error) {
 	for {
 		n, err := t.in.Read(p)
 		if t.read == 0 && n > 1 && p[0] == 0x1f && p[1] == 0x8b {
-			t.ended = true // gzip: it was compressed after the run
+			t.ended = true // it was compressed with gzip after the run
 		}
 		t.read += int64(n)
 		if n > 0 || err != nil && !errors.Is(err, io.EOF) {

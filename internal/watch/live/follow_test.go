@@ -15,7 +15,7 @@ import (
 	"snug/internal/watch"
 )
 
-// A recording is followed while it is written: lines that come later, in pieces, until its end.
+// A recording is followed while it is written: later lines arrive in pieces until its end.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "run.jsonl")
@@ -50,7 +50,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// A recording that another run replaces, and one that is none.
+// Follow stops at a recording that another run replaces, and at a file that is not a recording.
 func TestFollowStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "run.jsonl")
@@ -73,7 +73,7 @@ func TestFollowStops(t *testing.T) {
 			t.Errorf("replaced: %v", err)
 		}
 		if err := <-follow(t.Context(), "hello\nhello\n"); err == nil {
-			t.Error("a text is taken for a recording")
+			t.Error("a text file was accepted as a recording")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done = follow(ctx, `{"t":0,"kind":"start"}`+"\n")

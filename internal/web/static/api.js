@@ -25,8 +25,8 @@ export async function upload(path, file) {
   return answer(await fetch(base + path, { method: "POST", body: file, headers: { "Content-Type": "application/octet-stream" } }));
 }
 
-// listen follows a stream of events. handlers has one function for each kind of event; lost is called when the connection
-// breaks, and the browser then connects again. It returns a function that ends it.
+// listen follows a stream of events. handlers has one function for each kind of event. lost is called when the connection
+// breaks, after which the browser reconnects. listen returns a function that closes the stream.
 export function listen(path, handlers, lost) {
   const source = new EventSource(base + path);
   for (const [name, handle] of Object.entries(handlers)) source.addEventListener(name, (e) => handle(JSON.parse(e.data)));

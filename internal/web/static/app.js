@@ -206,7 +206,7 @@ function show(view) {
     $("tab-" + v).setAttribute("aria-selected", String(on));
     $("tab-" + v).tabIndex = on ? 0 : -1;
   }
-  document.body.classList.toggle("wide-view", state.view === "live" || state.view === "tune"); // the run's controls are not theirs
+  document.body.classList.toggle("wide-view", state.view === "live" || state.view === "tune"); // these views do not use the run's controls
   save();
   leave();
   if (state.view === "live") enterLive().catch((e) => ($("live-state").textContent = e.message));
@@ -221,7 +221,7 @@ function setDark(dark) {
   redraw();
 }
 
-// copy puts a text on the clipboard. view is the prefix of the elements that say so.
+// copy puts a text on the clipboard. view is the ID prefix of the elements that confirm it.
 async function copy(text, what, view = "") {
   try {
     await navigator.clipboard.writeText(text);

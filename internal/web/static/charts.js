@@ -88,7 +88,7 @@ export function curve(into, c, total) {
   }, timed ? [x, memory, speed] : [x, memory]);
 }
 
-// memory draws a run: steps with what they used and what PyTorch kept, or a card over time.
+// memory draws memory by step (used and reserved), or a card's memory over time.
 export function memory(into, x, lines, limit, across) {
   const series = [{ label: across === "step" ? "step" : "time", value: (_, v) => (v == null ? "" : across === "step" ? String(v) : clock(v)) }];
   for (const l of lines) series.push({ label: l.label, stroke: l.colour, fill: l.fill ? l.colour + "33" : undefined, width: 2, points: { show: false }, value: (_, v) => (v == null ? "" : bytes(v)) });
@@ -101,11 +101,11 @@ export function memory(into, x, lines, limit, across) {
 
 const clock = (t) => `${Math.floor(t / 60)}:${String(Math.floor(t % 60)).padStart(2, "0")}`;
 
-// trials draws speed against memory, a point for each trial that fit; the best one has another colour.
+// trials draws speed against memory, with a point for each trial that fit; the best one has a different colour.
 export function trials(into, list, best, limit) {
   const fit = list.filter((t) => t.samples_per_second && t.reserved).sort((a, b) => a.reserved - b.reserved);
   if (fit.length === 0) {
-    into.textContent = "No trial has ended with a speed yet.";
+    into.textContent = "No trial has measured a speed yet.";
     return;
   }
   const most = Math.max(limit || 0, ...fit.map((t) => t.reserved)) * 1.05;
@@ -123,7 +123,7 @@ export function trials(into, list, best, limit) {
   }, [fit.map((t) => t.reserved), fit.map((t) => (best(t) ? null : t.samples_per_second)), fit.map((t) => (best(t) ? t.samples_per_second : null))]);
 }
 
-// upright draws a limit on the axis across.
+// upright draws a limit as a vertical line.
 function upright(u, at) {
   if (!at) return;
   const x = u.valToPos(at, "x", true);

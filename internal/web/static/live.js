@@ -9,13 +9,13 @@ import { save, state } from "./state.js";
 const $ = (id) => document.getElementById(id);
 let stop = () => {}, sources = [], readings = [], view = null, tunes = [];
 
-// leave ends the stream of a view that is no longer shown.
+// leave closes the stream of a view that is no longer shown.
 export function leave() {
   stop();
   stop = () => {};
 }
 
-// redraw draws the charts again, after a change of theme or width.
+// redraw redraws the charts after a change of theme or width.
 export function redraw() {
   if (state.view === "live" && view) drawRun(view);
   if (state.view === "tune" && tunes.length) showTune();
@@ -32,11 +32,11 @@ async function listSources() {
   sources = (await get("/watch")).sources;
   if (!sources.some((s) => s.id === state.source)) state.source = sources[0]?.id ?? "";
   $("live-source").replaceChildren(...sources.map((s) => element("option", { value: s.id, selected: s.id === state.source }, s.name)));
-  if (sources.length === 0) say("live-state", "There is nothing to watch on this machine: choose a recording, or start snug serve with --watch FILE.");
+  if (sources.length === 0) say("live-state", "There is nothing to watch on this machine. Choose a recording, or start snug serve with --watch FILE.");
 }
 
 function say(id, text, bad = false) {
-  if ($(id).textContent !== text) $(id).textContent = text; // a screen reader repeats what is written again
+  if ($(id).textContent !== text) $(id).textContent = text; // writing the same text again would make a screen reader repeat it
   $(id).classList.toggle("bad", bad);
 }
 
@@ -77,7 +77,7 @@ function showReading(r) {
 
 function showView(v) {
   view = v;
-  if (v.reading.state && readings.length) { // the newest figures of the same state
+  if (v.reading.state && readings.length) { // same state, newer figures
     $("live-why").textContent = v.reading.why;
     $("live-advice").textContent = v.reading.advice ? `What to do: ${v.reading.advice}` : "";
   }
@@ -95,8 +95,8 @@ function drawRun(v) {
     $("live-caption").textContent = `Memory of ${p.pid ? `process ${p.pid}` : "the run"} by step${p.capacity ? `, of ${bytes(p.capacity)}` : ""}`;
     charts.memory($("live-chart"), p.steps, [
       { label: "reserved", data: p.reserved, colour: colours.batch, fill: true },
-      { label: "peak of the step", data: p.peak, colour: colours.activations, fill: true },
-      { label: "allocated after it", data: p.allocated, colour: colours.parameters },
+      { label: "peak in the step", data: p.peak, colour: colours.activations, fill: true },
+      { label: "allocated after the step", data: p.allocated, colour: colours.parameters },
     ], p.capacity, "step");
     $("live-text").textContent = `Step ${count(p.step)}: ${bytes(p.allocated.at(-1))} allocated, peak ${bytes(p.peak.at(-1))}, ${bytes(p.reserved.at(-1))} reserved.`;
     return;
@@ -148,7 +148,7 @@ function showTune() {
   save();
   const r = tune.report, best = r.best, last = r.decisions.at(-1);
   const isBest = (t) => best && JSON.stringify(t.settings) === JSON.stringify(best.settings);
-  const found = best ? `best: ${name(best.settings)}${best.samples_per_second ? `, ${best.samples_per_second.toPrecision(3)} samples per second` : ""}${best.reserved ? `, ${bytes(best.reserved)} reserved` : ""}` : "nothing has fit yet";
+  const found = best ? `best: ${name(best.settings)}${best.samples_per_second ? `, ${best.samples_per_second.toPrecision(3)} samples per second` : ""}${best.reserved ? `, ${bytes(best.reserved)} reserved` : ""}` : "no trial has fit yet";
   say("tune-state", `${tune.running ? "Running" : "Finished"}: ${found}`);
   $("tune-now").textContent = `${r.gpu}${r.limit ? `, ${bytes(r.limit)} for PyTorch` : ""}, ${r.effective_batch} samples per step. ${tune.running && last?.next ? `Trying ${name(last.next)} since ${new Date(tune.at * 1000).toLocaleTimeString()}.` : ""}`;
   $("tune-command").textContent = r.run || `snug tune -- ${r.command}`;

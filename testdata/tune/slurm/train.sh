@@ -1,6 +1,6 @@
 # train.sh BATCH ACCUMULATION CHECKPOINTING
-# Stands for the training: it reports what the probe would, with the memory and the speed of a simulated card of 12 GiB. MORE is
-# the share by which it takes more memory than predicted, in percent; SLEEP the seconds of a step; BREAKS lets it fail.
+# Stands in for the training command: it writes the probe's reports, with the memory and speed of a simulated 12 GiB card. MORE
+# is how much more memory it uses than predicted, in percent; SLEEP is the duration of a step in seconds; BREAKS makes it fail.
 batch=$1 accumulation=$2
 case $batch-$3 in
 16-false) reserved=11882463232 rate=380.5;;
