@@ -288,12 +288,38 @@ type sourceFiles struct {
 // largestSource is the size limit for source files, in bytes.
 const largestSource = 4 << 20
 
-// keeper returns the line that keeps the tensor that another line creates. The source file is at its path in
-// the snapshot, or has the same name next to the snapshot or in this folder.
+// keeper returns the line that keeps the tensor that another line creates.
 func (s sourceFiles) keeper(file string, line int) (int, bool) {
+	_, src := s.read(file)
+	if src == nil {
+		return 0, false
+	}
+	return lint.Keeper(src, line)
+}
+
+// kept returns the first line of a script that keeps a tensor of every step; nil if there is none.
+func (s sourceFiles) kept(script string) *diagnose.Kept {
+	if script == "" {
+		return nil
+	}
+	path, src := s.read(script)
+	found := lint.Kept(src)
+	if len(found) == 0 {
+		return nil
+	}
+	at := found[0]
+	return &diagnose.Kept{Where: fmt.Sprintf("%s:%d", filepath.Base(path), at.Line), Code: at.Source, File: path}
+}
+
+// read returns the path and the content of a source file, or nil. The file is at its path in the snapshot or the
+// traceback, or has the same name next to the files given or in this folder.
+func (s sourceFiles) read(file string) (path string, src []byte) {
 	places := []string{file, filepath.Base(file)}
 	for _, g := range s.given {
 		places = append(places, filepath.Join(filepath.Dir(g), filepath.Base(file)))
+		if info, err := os.Stat(g); err == nil && info.IsDir() {
+			places = append(places, filepath.Join(g, filepath.Base(file)))
+		}
 	}
 	for _, p := range places {
 		f, err := s.env.find(p)
@@ -303,8 +329,8 @@ func (s sourceFiles) keeper(file string, line int) (int, bool) {
 		src, err := files.ReadAll(f, largestSource)
 		f.Close()
 		if err == nil {
-			return lint.Keeper(src, line)
+			return p, src
 		}
 	}
-	return 0, false
+	return "", nil
 }

@@ -72,7 +72,7 @@ func diagnosis(v *diagnose.Verdict) diagnoseAnswer {
 		a.Growth = &growthAnswer{g.BytesPerStep, g.Where}
 	}
 	for _, f := range v.Fixes {
-		a.Fixes = append(a.Fixes, fixAnswer(f))
+		a.Fixes = append(a.Fixes, fixAnswer{f.Change, f.Saves, f.Command})
 	}
 	if r := v.Retry; r != nil && !r.Unsure {
 		a.Expandable = &r.Fits

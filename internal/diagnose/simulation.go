@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/units"
+)
+
+// Simulation is what a simulation of the failed run shows.
+type Simulation struct {
+	Fits     bool
+	Needs    uint64 // bytes on the card, or with a limit, bytes that PyTorch reserves
+	Most     uint64 // the upper bound of Needs
+	Has      uint64 // bytes that the run may use
+	Tensors  uint64 // the most bytes in tensors
+	Searched bool   // whether changes that make the run fit were looked for
+	Fixes    []Fix  // the changes found
+	Estimate string // the command that repeats the simulation
+	Optimize string // the command that plans the run
+	Kept     *Kept  // what the script keeps from step to step; nil if nothing is known
+}
+
+// Kept is memory that a script keeps from step to step, judging by its source.
+type Kept struct {
+	Where string // train.py:17; "" if the line is unknown
+	Code  string // the line
+	Bytes uint64 // per step; 0 if unknown
+	File  string // the script, for snug lint
+}
+
+// String describes what is kept.
+func (k *Kept) String() string {
+	text := "a tensor of every step"
+	if k.Bytes > 0 {
+		text = fmt.Sprintf("%v more with every step", units.Bytes(k.Bytes))
+	}
+	if k.Where == "" {
+		return "the script keeps " + text
+	}
+	return fmt.Sprintf("%s keeps %s (%s)", k.Where, text, k.Code)
+}
+
+// Simulated adjusts the verdict to a simulation of the run, so that the two agree.
+func (v *Verdict) Simulated(s Simulation) {
+	v.optimizeWith(s.Optimize)
+	switch {
+	case !s.Fits:
+		v.tooBig(s)
+	case v.sizeOnly() && s.Kept != nil && !v.alone():
+		v.Why = fmt.Sprintf("as configured, the first steps take %s, which fits, but %v", s.figures(), s.Kept)
+		v.leaks(s.Kept, Likely)
+	case s.Most > s.Has:
+		v.Why += fmt.Sprintf("; in simulation the run takes %s, which is too close to tell", s.figures())
+	case v.Code == Evaluation || v.Code == LongBatch:
+		v.Why += fmt.Sprintf("; a training step with the known settings takes %s in simulation, which fits", s.figures())
+	default:
+		v.differs(s)
+	}
+}
+
+// Keeps adjusts the verdict on a run that was not simulated to what its script keeps.
+func (v *Verdict) Keeps(k *Kept) {
+	switch {
+	case !v.sizeOnly() || v.alone():
+	case v.Code == LongBatch:
+		v.Why = "several steps succeeded before this one, and " + k.String()
+		v.leaks(k, Likely)
+	default:
+		v.Why += "; also, " + k.String()
+		v.Fixes = append([]Fix{k.fix()}, v.Fixes...)
+	}
+}
+
+// sizeOnly reports whether a verdict about the run's size is only based on figures, so that a leak would explain them
+// as well. A snapshot would show the leak.
+func (v *Verdict) sizeOnly() bool {
+	return len(v.Holders) == 0 && (v.Code == TooBig || v.Code == LogitsTooBig || v.Code == LongBatch && v.Confidence == Possible)
+}
+
+// alone reports whether the failed request is larger than the card by itself.
+func (v *Verdict) alone() bool { return v.Message.alone() }
+
+// alone reports whether a request is larger than all memory that the process may use.
+func (m *Message) alone() bool { return m.room() > 0 && m.Tried > m.room() }
+
+// room returns the memory that the process may use: the card's, or its limit.
+func (m *Message) room() uint64 {
+	if m.Limit > 0 && (m.Total == 0 || m.Limit < m.Total) {
+		return m.Limit
+	}
+	return m.Total
+}
+
+// leaks makes a leak the cause.
+func (v *Verdict) leaks(k *Kept, c Confidence) {
+	v.Code, v.Confidence = Leak, c
+	if k.Where != "" {
+		v.Where = k.Where
+	}
+	if k.Bytes > 0 && k.Where != "" {
+		v.Growth = &Growth{BytesPerStep: k.Bytes, Where: v.Where}
+	}
+	v.Fixes = []Fix{k.fix(), {Change: "see what the script keeps", Command: strings.TrimSpace("snug lint " + k.File)}}
+}
+
+func (k *Kept) fix() Fix {
+	if k.Where == "" {
+		return Fix{Change: keepNumbers}
+	}
+	return Fix{Change: fmt.Sprintf("at %s, %s", k.Where, keepNumbers)}
+}
+
+// tooBig puts the changes that make the run fit first. They replace general advice, which was simulated with them.
+func (v *Verdict) tooBig(s Simulation) {
+	if !s.Searched {
+		return
+	}
+	if v.Code == Evaluation { // the training fit until then
+		v.Fixes = append(v.Fixes, s.Fixes...)
+		return
+	}
+	if len(s.Fixes) == 0 {
+		v.Why += fmt.Sprintf("; in simulation the run takes %s, and none of the changes that snug can simulate makes it fit, alone or together", s.figures())
+	}
+	v.Fixes = append(s.Fixes, slices.DeleteFunc(v.Fixes, func(f Fix) bool {
+		return f.general || f.plans && len(s.Fixes) == 0
+	})...)
+}
+
+// differs lowers the confidence, because the known run would have fit, and says how the failed one differs.
+func (v *Verdict) differs(s Simulation) {
+	seen := ""
+	switch m := v.Message; {
+	case m.alone():
+		seen = fmt.Sprintf("; a single tensor of %v was requested in the run that failed", units.Bytes(m.Tried))
+	case m.Allocated > s.Tensors && s.Tensors > 0:
+		seen = fmt.Sprintf("; the run that failed had %v in tensors, and the simulated one has at most %v", units.Bytes(m.Allocated), units.Bytes(s.Tensors))
+	}
+	v.Why = fmt.Sprintf("the run with the known settings takes %s in simulation, which fits%s: the run that failed had other settings, or something stays in memory", s.figures(), seen)
+	v.Why = phases[v.Code] + v.Why
+	v.Confidence = Possible
+	kept := slices.DeleteFunc(v.Fixes, func(f Fix) bool { return !f.applies })
+	v.Fixes = append([]Fix{
+		{Change: "compare the settings with those of the run that failed (batch, length, precision)", Command: s.Estimate},
+	}, kept...)
+	if len(v.Holders) == 0 {
+		v.Fixes = append(v.Fixes, Fix{Change: "record what uses the memory", Command: "snug diagnose --watch -- python " + v.scriptName()})
+	}
+}
+
+// phases says where a run failed, for verdicts that the traceback proves.
+var phases = map[Code]string{
+	Loading:            "memory ran out while the model was being moved to the card, but ",
+	FirstOptimizerStep: "memory ran out in the first update, but ",
+}
+
+func (v *Verdict) scriptName() string {
+	if v.Script == "" {
+		return "train.py"
+	}
+	return v.Script
+}
+
+// figures returns what the run takes, and what it has.
+func (s Simulation) figures() string {
+	return fmt.Sprintf("%v of %v", units.Bytes(s.Needs), units.Bytes(s.Has))
+}
+
+// optimizeWith sets the command that plans the run.
+func (v *Verdict) optimizeWith(command string) {
+	for i := range v.Fixes {
+		if v.Fixes[i].plans && command != "" {
+			v.Fixes[i].Change, v.Fixes[i].Command = letSnugChoose, command
+		}
+	}
+}
