@@ -34,7 +34,7 @@ func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verd
 		return nil
 	}
 	kept := sourceFiles{env, paths}.kept(v.Script)
-	s, dir, err := o.failed(env, v, paths)
+	s, place, err := o.failed(env, v, paths)
 	if err != nil {
 		return err
 	}
@@ -53,10 +53,14 @@ func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verd
 		}
 		return nil
 	}
-	sim, err := simulated(ctx, s, card, o.command(dir, s, card))
+	sim, err := simulated(ctx, s, card, o.command(place.dir, s, card))
 	switch {
 	case err == nil:
+		if file := scriptOf(s, place.dir); kept == nil && v.Script == "" && file != "" {
+			kept = sourceFiles{env, paths}.kept(file)
+		}
 		sim.addKept(kept, v.Script)
+		sim.Settings, sim.Guessed = place.settings, !described && v.Script == ""
 		v.Simulated(sim.Simulation)
 	case described:
 		return err
@@ -66,36 +70,57 @@ func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verd
 	return nil
 }
 
-// failed returns the setup of the run that failed and the folder that it was found in: from flags, or from the
-// configs beside the script that the traceback names, in the folders that were given, or here. It is nil if
-// none is found.
-func (o *diagnoseOptions) failed(env Env, v *diagnose.Verdict, paths []string) (*setup.Setup, string, error) {
-	if o.describes(&o.projectFlags) {
-		s, err := o.first(env, &o.projectFlags)
-		return s, "", err
-	}
-	for _, dir := range runFolders(v, paths) {
-		if s, err := o.first(env, &projectFlags{folder: dir}); err == nil {
-			return s, dir, nil
-		}
-	}
-	return nil, "", nil
+// foundAt is where the settings of the failed run were found.
+type foundAt struct {
+	dir      string // the folder; "" if flags describe the run
+	settings string // in words: "the settings of train.py"
 }
 
-// first returns the first setup from flags and files.
-func (o *diagnoseOptions) first(env Env, p *projectFlags) (*setup.Setup, error) {
+// scriptOf returns the path of the script that a run's loop is read from; "" if there is none.
+func scriptOf(s *setup.Setup, dir string) string {
+	if !ofScript(s) {
+		return ""
+	}
+	file := setup.ScriptOf(s.Loop)
+	if _, err := os.Stat(file); err != nil {
+		file = filepath.Join(dir, file)
+	}
+	return file
+}
+
+// failed returns the setup of the run that failed and where it was found: from flags, or from the configs beside the
+// script that the traceback names, in the folders that were given, or here. It is nil if none is found.
+func (o *diagnoseOptions) failed(env Env, v *diagnose.Verdict, paths []string) (*setup.Setup, foundAt, error) {
+	if o.describes(&o.projectFlags) {
+		s, from, err := o.first(env, &o.projectFlags)
+		return s, foundAt{"", from}, err
+	}
+	for _, dir := range runFolders(v, paths) {
+		if s, from, err := o.first(env, &projectFlags{folder: dir}); err == nil {
+			return s, foundAt{dir, from}, nil
+		}
+	}
+	return nil, foundAt{}, nil
+}
+
+// first returns the first setup from flags and files, and where its settings are from.
+func (o *diagnoseOptions) first(env Env, p *projectFlags) (s *setup.Setup, from string, err error) {
 	f := o.setupFlags
 	rs, err := f.requestsIn(env, p)
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	from = "the given settings"
+	if f.from != "" {
+		from, _, _ = strings.Cut("the "+f.from, " (")
 	}
 	for r, err := range rs {
 		if err == nil {
 			err = r.err
 		}
-		return r.setup, err
+		return r.setup, from, err
 	}
-	return nil, errors.New("the setup file is empty")
+	return nil, "", errors.New("the setup file is empty")
 }
 
 // runFolders returns the folders in which the failed run may have been started: the folder of the script in
@@ -169,7 +194,7 @@ func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, line runWords
 	_, need, size := estimateReport{Answer: a, card: card}.into()
 	out := simulation{Simulation: diagnose.Simulation{
 		Fits: a.Fits == nil || *a.Fits, Needs: need, Most: a.Interval[1] + need - a.PeakReserved, Has: size, Tensors: a.PeakAllocated,
-		Estimate: line.with("estimate"), Optimize: line.with("optimize"),
+		Estimate: line.with("estimate"), Optimize: line.with("optimize"), Lengths: line.with("estimate", "--lengths FILE"),
 	}}
 	if a.Run != nil {
 		out.grows = a.Run.Growth()

@@ -16,6 +16,7 @@ type Fix struct {
 
 	general bool // whether a simulation of the run shows more than this advice
 	plans   bool // whether the command plans the run, and needs its settings
+	varies  bool // whether the command simulates the run with lengths, and needs its settings
 	applies bool // whether it helps a run that should have fit, too
 }
 
@@ -33,9 +34,10 @@ func (f Fix) Text() string {
 
 // Advice that several verdicts share.
 const (
-	halve         = "halve the micro-batch and double the accumulation: the effective batch stays the same"
-	keepNumbers   = "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept"
-	letSnugChoose = "let snug choose micro-batch, accumulation, precision and checkpointing for this card"
+	halve          = "halve the micro-batch and double the accumulation: the effective batch stays the same"
+	keepNumbers    = "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept"
+	fusedAttention = `attn_implementation="sdpa", FlashAttention`
+	letSnugChoose  = "let snug choose micro-batch, accumulation, precision and checkpointing for this card"
 )
 
 // optimize returns the advice to plan the run, with a command to complete.
@@ -68,8 +70,13 @@ func (c *failure) lessActivations() (out []Fix) {
 	if c.enoughInPieces() {
 		out = append(out, Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated, general: true, applies: true})
 	}
-	if some(c.frames, Frame.attends) && c.share(c.tried) >= largeRequest {
-		out = append(out, Fix{Change: "use attention that never stores the scores, which have batch × heads × length² elements (attn_implementation=\"sdpa\", FlashAttention)"})
+	switch attends := some(c.frames, Frame.attends); {
+	case attends && c.share(c.tried) >= largeRequest:
+		out = append(out, Fix{Change: "use attention that never stores the scores, which have batch × heads × length² elements (" + fusedAttention + ")"})
+	case c.alone() && c.joined() != "":
+		out = append(out, c.joinLess()...)
+	case c.alone():
+		out = append(out, Fix{Change: "find out which tensor it is: the logits (batch × length × vocabulary) need not be stored with a chunked loss, and attention scores (batch × heads × length²) not with fused attention (" + fusedAttention + ")"})
 	}
 	if !c.alone() {
 		out = append(out, Fix{Change: "turn gradient checkpointing on", general: true})
@@ -92,7 +99,7 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	case Evaluation:
 		return []Fix{{Change: "evaluate under torch.inference_mode() with a smaller batch"}, {Change: "move predictions to the host batch by batch (.cpu(); the Trainer's eval_accumulation_steps), or keep only the metric", Saves: growthBytes(c)}}
 	case LongBatch:
-		return append(c.joinLess(), Fix{Change: "cut long samples (max_length), or group batches by the number of tokens"}, Fix{Change: "run the longest batch first, so that it fails early", Command: "snug estimate --model NAME --batch N --lengths FILE"})
+		return append(c.joinLess(), Fix{Change: "cut long samples (max_length), or group batches by the number of tokens"}, Fix{Change: "run the longest batch first, so that it fails early", Command: "snug estimate --model NAME --batch N --lengths FILE", varies: true})
 	case Leak:
 		return append([]Fix{{Change: keepNumbers, Saves: growthBytes(c)}}, append(c.joinLess(), Fix{Change: "find the line that keeps it", Command: "snug lint ."})...)
 	case Fragmentation:

@@ -94,7 +94,7 @@ func (c *failure) lengthens() (v Verdict, ok bool) {
 		return v, false
 	}
 	low, high := c.lengths()
-	if high > 0 && float64(high) >= 1.2*float64(low) && !c.memoryGrew() {
+	if _, grew := c.memoryGrew(); high > 0 && float64(high) >= 1.2*float64(low) && !grew {
 		return Verdict{Code: LongBatch, Confidence: Likely, Why: fmt.Sprintf("batches differ in length (%d to %d so far), and one needed more: %s", low, high, c.request())}, true
 	}
 	return v, false
@@ -116,8 +116,9 @@ func (c *failure) lengths() (low, high int) {
 }
 
 // memoryGrew reports whether the memory figures in the log rise from its first third to its last. If there are only a
-// few, each must be larger than the one before, and all must be from after the first steps.
-func (c *failure) memoryGrew() bool {
+// few, each must be larger than the one before, and all must be from after the first steps; this is only likely to be a
+// leak.
+func (c *failure) memoryGrew() (Confidence, bool) {
 	var seen []uint64
 	late, rising := true, true
 	for _, s := range c.steps {
@@ -128,14 +129,11 @@ func (c *failure) memoryGrew() bool {
 		rising = rising && (len(seen) == 0 || s.Memory > seen[len(seen)-1]+seen[0]/10)
 		seen = append(seen, s.Memory)
 	}
-	if late && rising && len(seen) >= leastRising {
-		return true
+	if len(seen) < leastVisits {
+		return Likely, late && rising && len(seen) >= leastRising
 	}
-	third := len(seen) / 3
-	if third == 0 || len(seen) < leastVisits {
-		return false
-	}
-	return float64(slices.Min(seen[len(seen)-third:])) > 1.1*float64(slices.Max(seen[:third]))
+	third := max(1, len(seen)/3)
+	return Certain, float64(slices.Min(seen[len(seen)-third:])) > 1.1*float64(slices.Max(seen[:third]))
 }
 
 // leastRising is the number of rising memory figures that shows growth, if each is larger than the one before.
@@ -177,9 +175,10 @@ func (c *failure) joining() string {
 func (c *failure) grewInLog() (v Verdict, ok bool) {
 	at, users := innermost(c.frames, Frame.users)
 	keeps := users && keepsCode.In(at.Code)
+	grew, ok := c.memoryGrew()
 	switch {
-	case c.memoryGrew():
-		return Verdict{Code: Leak, Confidence: Certain, Why: "the log shows memory use rising from step to step: each step leaves something behind" + c.joining()}, true
+	case ok:
+		return Verdict{Code: Leak, Confidence: grew, Why: "the log shows memory use rising from step to step: each step leaves something behind" + c.joining()}, true
 	case c.finished() < leastSteps || c.Recorded != nil:
 		return v, false
 	case keeps:

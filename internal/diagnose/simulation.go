@@ -21,6 +21,9 @@ type Simulation struct {
 	Fixes    []Fix  // the changes found
 	Estimate string // the command that repeats the simulation
 	Optimize string // the command that plans the run
+	Lengths  string // the command that simulates it with lengths from a file
+	Settings string // where its settings are from: "the settings of train.py"
+	Guessed  bool   // whether it was found without a hint in the log, so that it may be another run
 	Kept     *Kept  // what the script keeps from step to step; nil if nothing is known
 }
 
@@ -46,17 +49,17 @@ func (k *Kept) String() string {
 
 // Simulated adjusts the verdict to a simulation of the run, so that the two agree.
 func (v *Verdict) Simulated(s Simulation) {
-	v.optimizeWith(s.Optimize)
+	v.complete(s)
 	switch {
 	case !s.Fits:
 		v.tooBig(s)
 	case v.sizeOnly() && s.Kept != nil && !v.alone():
-		v.Why = fmt.Sprintf("as configured, the first steps take %s, which fits, but %v", s.figures(), s.Kept)
-		v.leaks(s.Kept, Likely)
+		v.Why = fmt.Sprintf("with %s, the first steps take %s in simulation, which fits, but %v", s.Settings, s.figures(), s.Kept)
+		v.leaks(s.Kept, s.confidence())
 	case s.Most > s.Has:
-		v.Why += fmt.Sprintf("; in simulation the run takes %s, which is too close to tell", s.figures())
+		v.Why += fmt.Sprintf("; with %s, the run takes %s in simulation, which is too close to tell", s.Settings, s.figures())
 	case v.Code == Evaluation || v.Code == LongBatch:
-		v.Why += fmt.Sprintf("; a training step with the known settings takes %s in simulation, which fits", s.figures())
+		v.Why += fmt.Sprintf("; with %s, a training step takes %s in simulation, which fits", s.Settings, s.figures())
 	default:
 		v.differs(s)
 	}
@@ -124,7 +127,7 @@ func (v *Verdict) tooBig(s Simulation) {
 		return
 	}
 	if len(s.Fixes) == 0 {
-		v.Why += fmt.Sprintf("; in simulation the run takes %s, and none of the changes that snug can simulate makes it fit, alone or together", s.figures())
+		v.Why += fmt.Sprintf("; with %s, the run takes %s in simulation, and none of the changes that snug can simulate makes it fit, alone or together", s.Settings, s.figures())
 	}
 	v.Fixes = append(s.Fixes, slices.DeleteFunc(v.Fixes, func(f Fix) bool {
 		return f.general || f.plans && len(s.Fixes) == 0
@@ -140,7 +143,7 @@ func (v *Verdict) differs(s Simulation) {
 	case m.Allocated > s.Tensors && s.Tensors > 0:
 		seen = fmt.Sprintf("; the run that failed had %v in tensors, and the simulated one has at most %v", units.Bytes(m.Allocated), units.Bytes(s.Tensors))
 	}
-	v.Why = fmt.Sprintf("the run with the known settings takes %s in simulation, which fits%s: the run that failed had other settings, or something stays in memory", s.figures(), seen)
+	v.Why = fmt.Sprintf("with %s, the run takes %s in simulation, which fits%s: the run that failed had other settings, or something stays in memory", s.Settings, s.figures(), seen)
 	v.Why = phases[v.Code] + v.Why
 	v.Confidence = Possible
 	kept := slices.DeleteFunc(v.Fixes, func(f Fix) bool { return !f.applies })
@@ -165,16 +168,27 @@ func (v *Verdict) scriptName() string {
 	return v.Script
 }
 
+// confidence returns how sure a cause is that was found by simulation and in the script.
+func (s Simulation) confidence() Confidence {
+	if s.Guessed {
+		return Possible
+	}
+	return Likely
+}
+
 // figures returns what the run takes, and what it has.
 func (s Simulation) figures() string {
 	return fmt.Sprintf("%v of %v", units.Bytes(s.Needs), units.Bytes(s.Has))
 }
 
-// optimizeWith sets the command that plans the run.
-func (v *Verdict) optimizeWith(command string) {
+// complete gives the commands the settings of the run.
+func (v *Verdict) complete(s Simulation) {
 	for i := range v.Fixes {
-		if v.Fixes[i].plans && command != "" {
-			v.Fixes[i].Change, v.Fixes[i].Command = letSnugChoose, command
+		switch f := &v.Fixes[i]; {
+		case f.plans:
+			f.Change, f.Command = letSnugChoose, s.Optimize
+		case f.varies:
+			f.Command = s.Lengths
 		}
 	}
 }

@@ -227,7 +227,7 @@ func (c *failure) decide() *Verdict {
 	v := Verdict{Code: TooBig, Confidence: Likely, Why: "the run needs more memory than the card has: " + c.request()}
 	if c.alone() {
 		v.Confidence = Certain
-		v.Why = "a single tensor is larger than all of the memory: " + c.request()
+		v.Why = "a single tensor is larger than all the memory there is: " + c.request()
 	} else if c.enoughInPieces() {
 		v.Why = fmt.Sprintf("the run needs nearly all of the card: %v was requested in one piece; %v free and %v reserved but unused would have been enough together, but not in one piece",
 			units.Bytes(c.message.Tried), units.Bytes(c.message.Free), units.Bytes(c.message.Unallocated))
