@@ -193,7 +193,7 @@ func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, line runWords
 	}
 	_, need, size := estimateReport{Answer: a, card: card}.into()
 	out := simulation{Simulation: diagnose.Simulation{
-		Fits: a.Fits == nil || *a.Fits, Needs: need, Most: a.Interval[1] + need - a.PeakReserved, Has: size, Tensors: a.PeakAllocated,
+		Fits: a.Fits == nil || *a.Fits, Needs: need, Most: a.Interval[1] + need - a.PeakReserved, Has: size, Tensors: a.PeakAllocated, Loading: a.Phases.Load,
 		Estimate: line.with("estimate"), Optimize: line.with("optimize"), Lengths: line.with("estimate", "--lengths FILE"),
 	}}
 	if a.Run != nil {

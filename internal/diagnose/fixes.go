@@ -44,7 +44,10 @@ const (
 func (c *failure) optimize() Fix {
 	f := Fix{Change: "describe the run, and " + letSnugChoose, Command: "snug optimize --model NAME --batch N --seq N", plans: true}
 	if c.room > 0 {
-		f.Command += fmt.Sprintf(" --gpu-memory %.2fGiB", float64(c.room)/units.GiB)
+		f.Command += fmt.Sprintf(" --gpu-memory %.2fGiB", float64(max(c.room, c.message.Total))/units.GiB)
+	}
+	if c.capped() {
+		f.Command += fmt.Sprintf(" --limit %.2fGiB", float64(c.room)/units.GiB)
 	}
 	return f
 }
@@ -56,7 +59,7 @@ func (c *failure) smaller() Fix {
 		return Fix{Change: halve, general: true}
 	}
 	times := (2*c.tried + c.room - 1) / c.room
-	return Fix{general: true, Change: fmt.Sprintf("make that one tensor at least %d times smaller, with a smaller micro-batch (and more accumulation) or shorter sequences: it and its gradient, which is as large, must fit %v",
+	return Fix{general: true, applies: true, Change: fmt.Sprintf("make that one tensor at least %d times smaller, with a smaller micro-batch (and more accumulation) or shorter sequences: it and its gradient, which is as large, must fit %v",
 		times, units.Bytes(c.room))}
 }
 
@@ -72,11 +75,11 @@ func (c *failure) lessActivations() (out []Fix) {
 	}
 	switch attends := some(c.frames, Frame.attends); {
 	case attends && c.share(c.tried) >= largeRequest:
-		out = append(out, Fix{Change: "use attention that never stores the scores, which have batch × heads × length² elements (" + fusedAttention + ")"})
+		out = append(out, Fix{applies: true, Change: "use attention that never stores the scores, which have batch × heads × length² elements (" + fusedAttention + ")"})
 	case c.alone() && c.joined() != "":
 		out = append(out, c.joinLess()...)
 	case c.alone():
-		out = append(out, Fix{Change: "find out which tensor it is: the logits (batch × length × vocabulary) need not be stored with a chunked loss, and attention scores (batch × heads × length²) not with fused attention (" + fusedAttention + ")"})
+		out = append(out, Fix{applies: true, Change: "find out which tensor it is: the logits (batch × length × vocabulary) need not be stored with a chunked loss, and attention scores (batch × heads × length²) not with fused attention (" + fusedAttention + ")"})
 	}
 	if !c.alone() {
 		out = append(out, Fix{Change: "turn gradient checkpointing on", general: true})
@@ -87,19 +90,24 @@ func (c *failure) lessActivations() (out []Fix) {
 // fixes returns what helps against a cause, the smallest change first.
 func (c *failure) fixes(v *Verdict) []Fix {
 	optimize := c.optimize()
+	cut := Fix{Change: "cut long samples (max_length), or group batches by the number of tokens"}
+	longest := Fix{Change: "run the longest batch first, so that it fails early", Command: "snug estimate --model NAME --batch N --lengths FILE", varies: true}
 	switch v.Code {
 	case TooBig:
 		return append(append(c.raiseCap(), c.lessActivations()...), optimize)
 	case LogitsTooBig:
-		return append(c.raiseCap(), Fix{Change: "use a loss that never stores all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, c.smaller(), optimize)
+		return append(c.raiseCap(), Fix{Change: "use a loss that never stores all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits), general: true, applies: c.alone()}, c.smaller(), optimize)
 	case Loading:
-		return append(c.raiseCap(), Fix{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA", Saves: c.of(Parameters) / 2}, Fix{Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize)
+		return append(c.raiseCap(), Fix{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA", Saves: c.of(Parameters) / 2, general: true}, Fix{Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize)
 	case FirstOptimizerStep:
-		return append(c.raiseCap(), Fix{Change: "update without temporaries (fused=True, or foreach=False)", Saves: c.of(Temporaries)}, Fix{Change: "use an optimizer with less state (8-bit AdamW, Adafactor)", Saves: 3 * c.of(Optimizer) / 4}, Fix{Change: "shard the optimizer over several GPUs (ZeRO-1, FSDP)"}, optimize)
+		return append(c.raiseCap(), Fix{Change: "update without temporaries (fused=True, or foreach=False)", Saves: c.of(Temporaries), general: true}, Fix{Change: "use an optimizer with less state (8-bit AdamW, Adafactor)", Saves: 3 * c.of(Optimizer) / 4, general: true}, Fix{Change: "shard the optimizer over several GPUs (ZeRO-1, FSDP)"}, optimize)
 	case Evaluation:
 		return []Fix{{Change: "evaluate under torch.inference_mode() with a smaller batch"}, {Change: "move predictions to the host batch by batch (.cpu(); the Trainer's eval_accumulation_steps), or keep only the metric", Saves: growthBytes(c)}}
 	case LongBatch:
-		return append(c.joinLess(), Fix{Change: "cut long samples (max_length), or group batches by the number of tokens"}, Fix{Change: "run the longest batch first, so that it fails early", Command: "snug estimate --model NAME --batch N --lengths FILE", varies: true})
+		if v.Confidence == Possible {
+			return append(c.joinLess(), cut, longest, Fix{Change: "look for tensors that are kept from step to step", Command: "snug lint ."})
+		}
+		return append(c.joinLess(), cut, longest)
 	case Leak:
 		return append([]Fix{{Change: keepNumbers, Saves: growthBytes(c)}}, append(c.joinLess(), Fix{Change: "find the line that keeps it", Command: "snug lint ."})...)
 	case Fragmentation:

@@ -17,6 +17,7 @@ type Simulation struct {
 	Most     uint64 // the upper bound of Needs
 	Has      uint64 // bytes that the run may use
 	Tensors  uint64 // the most bytes in tensors
+	Loading  uint64 // the most bytes in tensors while the model is loaded
 	Searched bool   // whether changes that make the run fit were looked for
 	Fixes    []Fix  // the changes found
 	Estimate string // the command that repeats the simulation
@@ -51,6 +52,10 @@ func (k *Kept) String() string {
 func (v *Verdict) Simulated(s Simulation) {
 	v.complete(s)
 	switch {
+	case v.Code == Loading && s.Loading <= s.Has:
+		v.differs(s, "the model", units.Bytes(s.Loading))
+	case !s.Fits && (v.Code == Evaluation || v.Code == LongBatch):
+		v.trained(s)
 	case !s.Fits:
 		v.tooBig(s)
 	case v.sizeOnly() && s.Kept != nil && !v.alone():
@@ -61,7 +66,15 @@ func (v *Verdict) Simulated(s Simulation) {
 	case v.Code == Evaluation || v.Code == LongBatch:
 		v.Why += fmt.Sprintf("; with %s, a training step takes %s in simulation, which fits", s.Settings, s.figures())
 	default:
-		v.differs(s)
+		v.differs(s, "the run", units.Bytes(s.Needs))
+	}
+}
+
+// trained says that the simulated run is not the one that failed, because that one had trained before.
+func (v *Verdict) trained(s Simulation) {
+	v.Why += fmt.Sprintf("; with %s, a training step takes %s in simulation, which does not fit, so the steps before had other settings", s.Settings, s.figures())
+	if v.Code == LongBatch {
+		v.Fixes = append(s.Fixes, v.Fixes...)
 	}
 }
 
@@ -122,10 +135,6 @@ func (v *Verdict) tooBig(s Simulation) {
 	if !s.Searched {
 		return
 	}
-	if v.Code == Evaluation { // the training fit until then
-		v.Fixes = append(v.Fixes, s.Fixes...)
-		return
-	}
 	if len(s.Fixes) == 0 {
 		v.Why += fmt.Sprintf("; with %s, the run takes %s in simulation, and none of the changes that snug can simulate makes it fit, alone or together", s.Settings, s.figures())
 	}
@@ -135,22 +144,21 @@ func (v *Verdict) tooBig(s Simulation) {
 }
 
 // differs lowers the confidence, because the known run would have fit, and says how the failed one differs.
-func (v *Verdict) differs(s Simulation) {
-	seen := ""
-	switch m := v.Message; {
+func (v *Verdict) differs(s Simulation, what string, takes units.Bytes) {
+	seen, because, m := "", "had other settings, or something stays in memory", v.Message
+	switch {
 	case m.alone():
-		seen = fmt.Sprintf("; a single tensor of %v was requested in the run that failed", units.Bytes(m.Tried))
+		seen, because = fmt.Sprintf("; a single tensor of %v was requested in the run that failed", units.Bytes(m.Tried)), "had other settings"
 	case m.Allocated > s.Tensors && s.Tensors > 0:
 		seen = fmt.Sprintf("; the run that failed had %v in tensors, and the simulated one has at most %v", units.Bytes(m.Allocated), units.Bytes(s.Tensors))
 	}
-	v.Why = fmt.Sprintf("with %s, the run takes %s in simulation, which fits%s: the run that failed had other settings, or something stays in memory", s.Settings, s.figures(), seen)
-	v.Why = phases[v.Code] + v.Why
+	v.Why = fmt.Sprintf("%swith %s, %s takes %v of %v in simulation, which fits%s: the run that failed %s", phases[v.Code], s.Settings, what, takes, units.Bytes(s.Has), seen, because)
 	v.Confidence = Possible
 	kept := slices.DeleteFunc(v.Fixes, func(f Fix) bool { return !f.applies })
 	v.Fixes = append([]Fix{
-		{Change: "compare the settings with those of the run that failed (batch, length, precision)", Command: s.Estimate},
+		{Change: "compare the settings with those of the run that failed (model, batch, length, precision)", Command: s.Estimate},
 	}, kept...)
-	if len(v.Holders) == 0 {
+	if len(v.Holders) == 0 && !m.alone() {
 		v.Fixes = append(v.Fixes, Fix{Change: "record what uses the memory", Command: "snug diagnose --watch -- python " + v.scriptName()})
 	}
 }

@@ -32,11 +32,12 @@ func advice(v *Verdict) string {
 // TestSimulated checks that the verdict and the advice agree with a simulation of the run.
 func TestSimulated(t *testing.T) {
 	const (
-		steps  = "step 1 loss 2\nstep 2 loss 2\nstep 3 loss 2\nstep 4 loss 2\nstep 5 loss 2\nstep 6 loss 2\n"
-		loads  = "Traceback (most recent call last):\n  File \"train.py\", line 6, in <module>\n    model.to(\"cuda\")\n  File \"/usr/lib/python3/site-packages/torch/nn/modules/module.py\", line 900, in _apply\n    module._apply(fn)\n"
-		larger = "RuntimeError: CUDA out of memory. Tried to allocate 49.08 GiB (GPU 0; 23.65 GiB total capacity; 1.52 GiB already allocated; 12.30 GiB free; 1.61 GiB reserved in total by PyTorch)\n"
+		steps     = "step 1 loss 2\nstep 2 loss 2\nstep 3 loss 2\nstep 4 loss 2\nstep 5 loss 2\nstep 6 loss 2\n"
+		loads     = "Traceback (most recent call last):\n  File \"train.py\", line 6, in <module>\n    model.to(\"cuda\")\n  File \"/usr/lib/python3/site-packages/torch/nn/modules/module.py\", line 900, in _apply\n    module._apply(fn)\n"
+		evaluates = "Traceback (most recent call last):\n  File \"train.py\", line 6, in evaluate\n    out = model(x)\n"
+		larger    = "RuntimeError: CUDA out of memory. Tried to allocate 49.08 GiB (GPU 0; 23.65 GiB total capacity; 1.52 GiB already allocated; 12.30 GiB free; 1.61 GiB reserved in total by PyTorch)\n"
 	)
-	fits := Simulation{Fits: true, Needs: 14 * units.GiB, Most: 15 * units.GiB, Has: 23 * units.GiB, Tensors: 12 * units.GiB, Settings: "the given settings", Estimate: "snug estimate --model m", Optimize: "snug optimize --model m"}
+	fits := Simulation{Fits: true, Needs: 14 * units.GiB, Most: 15 * units.GiB, Has: 23 * units.GiB, Tensors: 12 * units.GiB, Loading: units.GiB, Settings: "the given settings", Estimate: "snug estimate --model m", Optimize: "snug optimize --model m"}
 	near, keeps, guessed, none, found := fits, fits, fits, fits, fits
 	near.Most = 24 * units.GiB
 	keeps.Kept = &Kept{Where: "train.py:17", Code: "kept.append(out)", Bytes: units.GiB, File: "train.py"}
@@ -57,7 +58,9 @@ func TestSimulated(t *testing.T) {
 		{"another run may keep", message24, guessed, Leak, Possible, "snug lint train.py", "optimize"},
 		{"a leak does not explain one large tensor", larger, keeps, TooBig, Possible, "a single tensor of 49.08 GiB", "keep numbers"},
 		{"later step that keeps", steps + message24, keeps, Leak, Likely, "at train.py:17", "longest"},
-		{"loading", loads + message24, fits, Loading, Possible, "being moved to the card, but with the given settings", "16 bits"},
+		{"loading", loads + message24, fits, Loading, Possible, "being moved to the card, but with the given settings, the model takes 1.00 GiB", "16 bits"},
+		{"loading a model that would fit alone", loads + message24, found, Loading, Possible, "the model takes 1.00 GiB", "--checkpointing"},
+		{"evaluation of a run that does not fit", evaluates + message24, found, Evaluation, Certain, "so the steps before had other settings", "--checkpointing"},
 		{"does not fit", message24, found, TooBig, Likely, "snug optimize --model m", "turn gradient checkpointing on"},
 		{"nothing helps", message24, none, TooBig, Likely, "none of the changes", "snug optimize"},
 	} {
