@@ -53,7 +53,7 @@ func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verd
 		}
 		return nil
 	}
-	sim, err := simulated(ctx, s, card, o.command(place.dir, s, card))
+	sim, err := simulated(ctx, s, card, v.Message.Tried, o.command(place.dir, s, card))
 	switch {
 	case err == nil:
 		if file := scriptOf(s, place.dir); kept == nil && v.Script == "" && file != "" {
@@ -182,8 +182,8 @@ func (s *simulation) addKept(kept *diagnose.Kept, script string) {
 	s.Kept = kept
 }
 
-// simulated simulates a run, and looks for changes that make it fit.
-func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, line runWords) (simulation, error) {
+// simulated simulates a run in which a request failed, and looks for changes that make it fit.
+func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, tried uint64, line runWords) (simulation, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return simulation{}, err
 	}
@@ -196,6 +196,7 @@ func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, line runWords
 		Fits: a.Fits == nil || *a.Fits, Needs: need, Most: a.Interval[1] + need - a.PeakReserved, Has: size, Tensors: a.PeakAllocated, Loading: a.Phases.Load,
 		Estimate: line.with("estimate"), Optimize: line.with("optimize"), Lengths: line.with("estimate", "--lengths FILE"),
 	}}
+	out.Logits = a.RequestsLogits(tried)
 	if a.Run != nil {
 		out.grows = a.Run.Growth()
 	}

@@ -34,6 +34,7 @@ func (f Fix) Text() string {
 
 // Advice that several verdicts share.
 const (
+	chunkLoss      = "use a loss that never stores all logits at once (Liger's fused cross-entropy, a chunked loss)"
 	halve          = "halve the micro-batch and double the accumulation: the effective batch stays the same"
 	keepNumbers    = "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept"
 	fusedAttention = `attn_implementation="sdpa", FlashAttention`
@@ -79,7 +80,7 @@ func (c *failure) lessActivations() (out []Fix) {
 	case c.alone() && c.joined() != "":
 		out = append(out, c.joinLess()...)
 	case c.alone():
-		out = append(out, Fix{applies: true, Change: "find out which tensor it is: the logits (batch × length × vocabulary) need not be stored with a chunked loss, and attention scores (batch × heads × length²) not with fused attention (" + fusedAttention + ")"})
+		out = append(out, Fix{general: true, applies: true, Change: "find out which tensor it is: the logits (batch × length × vocabulary) need not be stored with a chunked loss, and attention scores (batch × heads × length²) not with fused attention (" + fusedAttention + ")"})
 	}
 	if !c.alone() {
 		out = append(out, Fix{Change: "turn gradient checkpointing on", general: true})
@@ -96,7 +97,7 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	case TooBig:
 		return append(append(c.raiseCap(), c.lessActivations()...), optimize)
 	case LogitsTooBig:
-		return append(c.raiseCap(), Fix{Change: "use a loss that never stores all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits), general: true, applies: c.alone()}, c.smaller(), optimize)
+		return append(c.raiseCap(), Fix{Change: chunkLoss, Saves: c.of(Logits), general: true, applies: c.alone()}, c.smaller(), optimize)
 	case Loading:
 		return append(c.raiseCap(), Fix{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA", Saves: c.of(Parameters) / 2, general: true}, Fix{Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize)
 	case FirstOptimizerStep:

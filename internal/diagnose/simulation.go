@@ -23,6 +23,7 @@ type Simulation struct {
 	Estimate string // the command that repeats the simulation
 	Optimize string // the command that plans the run
 	Lengths  string // the command that simulates it with lengths from a file
+	Logits   bool   // whether the failed request is one for logits in the simulated run
 	Settings string // where its settings are from: "the settings of train.py"
 	Guessed  bool   // whether it was found without a hint in the log, so that it may be another run
 	Kept     *Kept  // what the script keeps from step to step; nil if nothing is known
@@ -134,6 +135,13 @@ func (k *Kept) fix() Fix {
 func (v *Verdict) tooBig(s Simulation) {
 	if !s.Searched {
 		return
+	}
+	if s.Logits && v.alone() && v.Code == TooBig {
+		v.Code = LogitsTooBig
+		v.Why += fmt.Sprintf("; with %s, the logits (batch × length × vocabulary) have this size", s.Settings)
+		if !slices.ContainsFunc(s.Fixes, func(f Fix) bool { return strings.Contains(f.Change, "--loss ") }) {
+			v.Fixes = append([]Fix{{Change: chunkLoss}}, v.Fixes...)
+		}
 	}
 	if len(s.Fixes) == 0 {
 		v.Why += fmt.Sprintf("; with %s, the run takes %s in simulation, and none of the changes that snug can simulate makes it fit, alone or together", s.Settings, s.figures())
