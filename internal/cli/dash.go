@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -22,12 +23,26 @@ func isModel(cmd *cobra.Command, args []string) bool {
 	return profile != nil && !profile.Changed && len(args) == 1
 }
 
+// isRead reports whether the arguments are files to read rather than a training command: those of a command that runs
+// another only with --watch.
+func isRead(cmd *cobra.Command, args []string) bool {
+	watch := cmd.Flags().Lookup("watch")
+	if watch == nil || watch.Changed {
+		return false
+	}
+	_, err := os.Stat(args[0])
+	return err == nil || args[0] == "-" || isEvidence(args[0])
+}
+
 // dashMissing returns an error that shows where to put the --.
 func dashMissing(cmd *cobra.Command, words []string) error {
 	flag := ""
-	if cmd.Flags().Lookup("profile") != nil {
-		flag = " --profile"
+	for _, name := range []string{"profile", "watch"} {
+		if cmd.Flags().Lookup(name) != nil {
+			flag = " --" + name
+		}
 	}
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == strings.TrimSpace(flag) })
 	return fmt.Errorf("put -- before the training command and after all of snug's options: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
 }
 

@@ -25,12 +25,13 @@ import (
 
 const diagnoseLong = `Explain why a run ran out of memory.
 
-Give it the run's output, the error text, a memory snapshot, several of these,
-or a job's folder; - is standard input. It understands the messages of every
-PyTorch version, and those of CUDA libraries, data loaders, the operating
-system, JAX and TensorFlow. If the run itself is known, from flags, a config
-next to the script or the folder, the fixes are simulated. A snapshot also shows
-what used the memory and what grew. Given two snapshots, it compares them.
+Give it the run's output, a memory snapshot, several of these, or a job's
+folder; - is standard input. The error text itself also works, in quotes. It
+understands the messages of every PyTorch version, and those of CUDA libraries,
+data loaders, the operating system, JAX and TensorFlow. If the run itself is
+known, from flags, a config next to the script or the folder, it is simulated,
+and so are the fixes. A snapshot also shows what used the memory and what grew.
+Given two snapshots, it compares them.
 
 With --watch, everything after -- is your training command. It runs unchanged
 while snug records its allocations. When an allocation fails, snug keeps a
@@ -39,6 +40,7 @@ another reason, snug exits with its exit code.`
 
 const diagnoseExample = `  snug diagnose train.log
   snug diagnose train.log oom.pickle
+  snug diagnose "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has ..."
   python train.py 2>&1 | snug diagnose -
   snug diagnose outputs/run-17
   snug diagnose step10.pickle step90.pickle
@@ -122,6 +124,10 @@ func (o diagnoseOptions) print(env Env, v *diagnose.Verdict) (err error) {
 
 // readEvidence reads all files that were named.
 func readEvidence(env Env, paths []string) (e diagnose.Evidence, err error) {
+	if log := errorText(paths); log != nil {
+		e.Log = log
+		return e, nil
+	}
 	named, err := evidenceFiles(paths)
 	if err != nil {
 		return e, err
@@ -138,6 +144,43 @@ func readEvidence(env Env, paths []string) (e diagnose.Evidence, err error) {
 	}
 	e.Keeper = sourceFiles{env, named}.keeper
 	return e, nil
+}
+
+// errorText reads an error text that was given instead of a file, in one argument or, without quotes, in several. It
+// returns nil if an argument is a file, or if the text has no message.
+func errorText(args []string) *diagnose.Log {
+	for _, a := range args {
+		if _, err := os.Stat(a); a == "-" || err == nil {
+			return nil
+		}
+	}
+	text := strings.Join(args, " ")
+	if !strings.Contains(text, " ") || isEvidence(text) {
+		return nil // the name of a file
+	}
+	log, err := diagnose.ReadLog(strings.NewReader(text))
+	if err != nil || len(log.Messages) == 0 {
+		return nil
+	}
+	return log
+}
+
+// missingFile adds to the error for an argument that looks like text how to pass a text.
+func missingFile(path string, err error) error {
+	if !strings.ContainsAny(path, " \n") {
+		return err
+	}
+	return fmt.Errorf("%q is neither a file nor an error text that snug knows; to diagnose a run's output, save it to a file or pipe it in: python train.py 2>&1 | snug diagnose -", firstWords(path))
+}
+
+// firstWords returns the start of a long text.
+func firstWords(text string) string {
+	const most = 60
+	r := []rune(text)
+	if len(r) <= most {
+		return text
+	}
+	return string(r[:most]) + "…"
 }
 
 // writePage writes the HTML file, if requested.
@@ -221,7 +264,7 @@ type gathered struct {
 func (g *gathered) add(path string) error {
 	f, err := g.env.open(path)
 	if err != nil {
-		return err
+		return missingFile(path, err)
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 1<<16)
@@ -288,12 +331,38 @@ type sourceFiles struct {
 // largestSource is the size limit for source files, in bytes.
 const largestSource = 4 << 20
 
-// keeper returns the line that keeps the tensor that another line creates. The source file is at its path in
-// the snapshot, or has the same name next to the snapshot or in this folder.
+// keeper returns the line that keeps the tensor that another line creates.
 func (s sourceFiles) keeper(file string, line int) (int, bool) {
+	_, src := s.read(file)
+	if src == nil {
+		return 0, false
+	}
+	return lint.Keeper(src, line)
+}
+
+// kept returns the first line of a script that keeps a tensor of every step; nil if there is none.
+func (s sourceFiles) kept(script string) *diagnose.Kept {
+	if script == "" {
+		return nil
+	}
+	path, src := s.read(script)
+	found := lint.Kept(src)
+	if len(found) == 0 {
+		return nil
+	}
+	at := found[0]
+	return &diagnose.Kept{Where: fmt.Sprintf("%s:%d", filepath.Base(path), at.Line), Code: at.Source, File: path}
+}
+
+// read returns the path and the content of a source file, or nil. The file is at its path in the snapshot or the
+// traceback, or has the same name next to the files given or in this folder.
+func (s sourceFiles) read(file string) (path string, src []byte) {
 	places := []string{file, filepath.Base(file)}
 	for _, g := range s.given {
 		places = append(places, filepath.Join(filepath.Dir(g), filepath.Base(file)))
+		if info, err := os.Stat(g); err == nil && info.IsDir() {
+			places = append(places, filepath.Join(g, filepath.Base(file)))
+		}
 	}
 	for _, p := range places {
 		f, err := s.env.find(p)
@@ -303,8 +372,8 @@ func (s sourceFiles) keeper(file string, line int) (int, bool) {
 		src, err := files.ReadAll(f, largestSource)
 		f.Close()
 		if err == nil {
-			return lint.Keeper(src, line)
+			return p, src
 		}
 	}
-	return 0, false
+	return "", nil
 }

@@ -23,7 +23,8 @@ var sized = map[diagnose.Code]bool{
 	diagnose.TooBig: true, diagnose.LogitsTooBig: true, diagnose.FirstOptimizerStep: true, diagnose.Loading: true, diagnose.LongBatch: true, diagnose.Evaluation: true,
 }
 
-// compute simulates the failed run, if it is known, and puts the changes that would make it fit first.
+// compute simulates the failed run, if it is known, and adjusts the verdict and the advice to the result. It also
+// looks in the script for tensors that are kept from step to step.
 func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verdict, paths []string) error {
 	described := o.describes(&o.projectFlags)
 	if !sized[v.Code] || v.Message == nil {
@@ -32,52 +33,94 @@ func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verd
 		}
 		return nil
 	}
-	s, dir, err := o.failed(env, v, paths)
-	if err != nil || s == nil {
+	kept := sourceFiles{env, paths}.kept(v.Script)
+	s, place, err := o.failed(env, v, paths)
+	if err != nil {
 		return err
 	}
-	card, err := o.cardOf(v, s)
-	if err != nil || card.Total == 0 && s.Limit == 0 {
-		return err
+	var card gpu.Card
+	if s != nil {
+		if card, err = o.cardOf(v, s); err != nil {
+			return err
+		}
 	}
-	fixes, err := simulated(ctx, s, card, dir)
-	if err != nil && described {
-		return err
+	if s == nil || card.Total == 0 && s.Limit == 0 {
+		if described {
+			env.note("the flags that describe the run have no effect: the message does not give the card's memory; add --gpu NAME or --gpu-memory SIZE")
+		}
+		if kept != nil {
+			v.Keeps(kept)
+		}
+		return nil
 	}
-	v.Compute(fixes)
+	sim, err := simulated(ctx, s, card, v.Message.Tried, o.command(place.dir, s, card))
+	switch {
+	case err == nil:
+		if file := scriptOf(s, place.dir); kept == nil && v.Script == "" && file != "" {
+			kept = sourceFiles{env, paths}.kept(file)
+		}
+		sim.addKept(kept, v.Script)
+		sim.Settings, sim.Guessed = place.settings, !described && v.Script == ""
+		v.Simulated(sim.Simulation)
+	case described:
+		return err
+	case kept != nil:
+		v.Keeps(kept)
+	}
 	return nil
 }
 
-// failed returns the setup of the run that failed and the folder that it was found in: from flags, or from the
-// configs beside the script that the traceback names, in the folders that were given, or here. It is nil if
-// none is found.
-func (o *diagnoseOptions) failed(env Env, v *diagnose.Verdict, paths []string) (*setup.Setup, string, error) {
-	if o.describes(&o.projectFlags) {
-		s, err := o.first(env, &o.projectFlags)
-		return s, "", err
-	}
-	for _, dir := range runFolders(v, paths) {
-		if s, err := o.first(env, &projectFlags{folder: dir}); err == nil {
-			return s, dir, nil
-		}
-	}
-	return nil, "", nil
+// foundAt is where the settings of the failed run were found.
+type foundAt struct {
+	dir      string // the folder; "" if flags describe the run
+	settings string // in words: "the settings of train.py"
 }
 
-// first returns the first setup from flags and files.
-func (o *diagnoseOptions) first(env Env, p *projectFlags) (*setup.Setup, error) {
+// scriptOf returns the path of the script that a run's loop is read from; "" if there is none.
+func scriptOf(s *setup.Setup, dir string) string {
+	if !ofScript(s) {
+		return ""
+	}
+	file := setup.ScriptOf(s.Loop)
+	if _, err := os.Stat(file); err != nil {
+		file = filepath.Join(dir, file)
+	}
+	return file
+}
+
+// failed returns the setup of the run that failed and where it was found: from flags, or from the configs beside the
+// script that the traceback names, in the folders that were given, or here. It is nil if none is found.
+func (o *diagnoseOptions) failed(env Env, v *diagnose.Verdict, paths []string) (*setup.Setup, foundAt, error) {
+	if o.describes(&o.projectFlags) {
+		s, from, err := o.first(env, &o.projectFlags)
+		return s, foundAt{"", from}, err
+	}
+	for _, dir := range runFolders(v, paths) {
+		if s, from, err := o.first(env, &projectFlags{folder: dir}); err == nil {
+			return s, foundAt{dir, from}, nil
+		}
+	}
+	return nil, foundAt{}, nil
+}
+
+// first returns the first setup from flags and files, and where its settings are from.
+func (o *diagnoseOptions) first(env Env, p *projectFlags) (s *setup.Setup, from string, err error) {
 	f := o.setupFlags
 	rs, err := f.requestsIn(env, p)
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	from = "the given settings"
+	if f.from != "" {
+		from, _, _ = strings.Cut("the "+f.from, " (")
 	}
 	for r, err := range rs {
 		if err == nil {
 			err = r.err
 		}
-		return r.setup, err
+		return r.setup, from, err
 	}
-	return nil, errors.New("the setup file is empty")
+	return nil, "", errors.New("the setup file is empty")
 }
 
 // runFolders returns the folders in which the failed run may have been started: the folder of the script in
@@ -122,45 +165,66 @@ func (o *diagnoseOptions) cardOf(v *diagnose.Verdict, s *setup.Setup) (gpu.Card,
 	return card, err
 }
 
-// simulated returns the changes that make a run fit. If it fits as it is, the fix says so.
-func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, dir string) ([]diagnose.Fix, error) {
+// simulation is a simulation of the failed run.
+type simulation struct {
+	diagnose.Simulation
+	grows uint64 // bytes that a followed script keeps with each step
+}
+
+// addKept adds what the script keeps: the line that lint found, and the bytes that following the script found.
+func (s *simulation) addKept(kept *diagnose.Kept, script string) {
+	if kept == nil && s.grows > 0 {
+		kept = &diagnose.Kept{File: script}
+	}
+	if kept != nil {
+		kept.Bytes = s.grows
+	}
+	s.Kept = kept
+}
+
+// simulated simulates a run in which a request failed, and looks for changes that make it fit.
+func simulated(ctx context.Context, s *setup.Setup, card gpu.Card, tried uint64, line runWords) (simulation, error) {
 	if err := estimate.Runnable(s, card); err != nil {
-		return nil, err
+		return simulation{}, err
 	}
 	a, err := estimate.Estimate(s, card)
 	if err != nil {
-		return nil, err
+		return simulation{}, err
 	}
 	_, need, size := estimateReport{Answer: a, card: card}.into()
-	if a.Fits == nil || *a.Fits {
-		return []diagnose.Fix{{Change: fmt.Sprintf("look beyond the settings: as configured, the run takes %v of %v in simulation, which fits", units.Bytes(need), units.Bytes(size)), Command: estimateCommand(dir, nil, card)}}, nil
+	out := simulation{Simulation: diagnose.Simulation{
+		Fits: a.Fits == nil || *a.Fits, Needs: need, Most: a.Interval[1] + need - a.PeakReserved, Has: size, Tensors: a.PeakAllocated, Loading: a.Phases.Load,
+		Estimate: line.with("estimate"), Optimize: line.with("optimize"), Lengths: line.with("estimate", "--lengths FILE"),
+	}}
+	out.Logits = a.RequestsLogits(tried)
+	if a.Run != nil {
+		out.grows = a.Run.Growth()
 	}
-	if estimate.Profile(s) != nil || ofScript(s) {
-		return nil, nil
+	if out.Fits || estimate.Profile(s) != nil {
+		return out, nil
+	}
+	if ofScript(s) {
+		out.Fixes = scriptFixes(s, card, out.Simulation)
+		out.Searched = len(out.Fixes) > 0
+		return out, nil
 	}
 	found, err := plan.Remedies(ctx, s, card)
-	var out []diagnose.Fix
+	out.Searched = true
 	for _, r := range found {
-		out = append(out, diagnose.Fix{
+		out.Fixes = append(out.Fixes, diagnose.Fix{
 			Change: fmt.Sprintf("train with %s: %v of %v in simulation, instead of %v", strings.Join(r.Flags, " "), units.Bytes(r.Takes), units.Bytes(size), units.Bytes(need)),
-			Saves:  need - min(need, r.Takes), Command: estimateCommand(dir, r.Flags, card),
+			Saves:  need - min(need, r.Takes), Command: line.with("estimate", r.Flags...),
 		})
 	}
 	return out, err
 }
 
-// estimateCommand returns the command that repeats a simulation; "" if the run was described by flags.
-func estimateCommand(dir string, flags []string, card gpu.Card) string {
-	if dir == "" {
-		return ""
+// scriptFixes returns the largest batch with which a script fits. Flags cannot change a script's other settings.
+func scriptFixes(s *setup.Setup, card gpu.Card, sim diagnose.Simulation) []diagnose.Fix {
+	m, err := estimate.MaxBatch(s, card)
+	if err != nil || m.MaxBatch < 1 || m.MaxBatch >= s.Batch {
+		return nil
 	}
-	words := []string{"snug", "estimate"}
-	if dir != "." {
-		words = append(words, "--dir", dir)
-	}
-	words = append(words, flags...)
-	if card.Total > 0 {
-		words = append(words, fmt.Sprintf("--gpu-memory %.2fGiB", float64(card.Total)/units.GiB))
-	}
-	return strings.Join(words, " ")
+	return []diagnose.Fix{{Change: fmt.Sprintf("set the script's batch to %d or less, instead of %d: it is the largest that fits %v in simulation, and the run takes %v",
+		m.MaxBatch, s.Batch, units.Bytes(sim.Has), units.Bytes(sim.Needs))}}
 }

@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"snug/internal/diagnose"
 	"snug/internal/term"
@@ -72,7 +73,7 @@ func diagnosis(v *diagnose.Verdict) diagnoseAnswer {
 		a.Growth = &growthAnswer{g.BytesPerStep, g.Where}
 	}
 	for _, f := range v.Fixes {
-		a.Fixes = append(a.Fixes, fixAnswer(f))
+		a.Fixes = append(a.Fixes, fixAnswer{f.Change, f.Saves, f.Command})
 	}
 	if r := v.Retry; r != nil && !r.Unsure {
 		a.Expandable = &r.Fits
@@ -115,10 +116,22 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 	if len(v.Fixes) > 0 {
 		b.WriteString("\n" + s.Paint(term.Bold, "What to do") + "\n")
 		for _, f := range v.Fixes {
-			indented(&b, s, f.Text(), 2)
+			writeFix(&b, s, f)
 		}
 	}
 	return b.String()
+}
+
+// writeFix writes what to do. A command that does not fit on the line has its own, unbroken, so that it can be copied.
+func writeFix(b *strings.Builder, s term.Screen, f diagnose.Fix) {
+	text, command := f.Text(), f.Command
+	if command == "" || utf8.RuneCountInString(text) <= s.Width-2 {
+		indented(b, s, text, 2)
+		return
+	}
+	f.Command = ""
+	indented(b, s, f.Text()+":", 2)
+	b.WriteString("    " + command + "\n")
 }
 
 // indented writes text in indented lines that fit the screen.

@@ -46,7 +46,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), wantedBy(bad.GetFlag()))
 	}
-	if args := cmd.Flags().Args(); takesCommand(cmd) && len(args) > 0 && cmd.ArgsLenAtDash() < 0 && !isModel(cmd, args) {
+	if args := cmd.Flags().Args(); takesCommand(cmd) && len(args) > 0 && cmd.ArgsLenAtDash() < 0 && !isModel(cmd, args) && !isRead(cmd, args) {
 		return dashMissing(cmd, args)
 	}
 	if !unknown {

@@ -4,7 +4,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 
 	"snug/internal/units"
 )
@@ -14,6 +13,11 @@ type Fix struct {
 	Change  string
 	Saves   uint64 // bytes; 0 if unknown
 	Command string // a command that shows or does it; "" if there is none
+
+	general bool // whether a simulation of the run shows more than this advice
+	plans   bool // whether the command plans the run, and needs its settings
+	varies  bool // whether the command simulates the run with lengths, and needs its settings
+	applies bool // whether it helps a run that should have fit, too
 }
 
 // Text returns a fix as one sentence.
@@ -28,38 +32,87 @@ func (f Fix) Text() string {
 	return text
 }
 
-// halve is the general advice, which Compute replaces with simulated fixes.
-const halve = "halve the micro-batch and double the accumulation: the effective batch stays the same"
+// Advice that several verdicts share.
+const (
+	chunkLoss      = "use a loss that never stores all logits at once (Liger's fused cross-entropy, a chunked loss)"
+	halve          = "halve the micro-batch and double the accumulation: the effective batch stays the same"
+	keepNumbers    = "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept"
+	fusedAttention = `attn_implementation="sdpa", FlashAttention`
+	letSnugChoose  = "let snug choose micro-batch, accumulation, precision and checkpointing for this card"
+)
 
-// Compute puts fixes that were simulated for this run before the general ones.
-func (v *Verdict) Compute(fixes []Fix) {
-	general := slices.DeleteFunc(v.Fixes, func(f Fix) bool { return f.Change == halve })
-	v.Fixes = append(fixes, general...)
+// optimize returns the advice to plan the run, with a command to complete.
+func (c *failure) optimize() Fix {
+	f := Fix{Change: "describe the run, and " + letSnugChoose, Command: "snug optimize --model NAME --batch N --seq N", plans: true}
+	if c.room > 0 {
+		f.Command += fmt.Sprintf(" --gpu-memory %.2fGiB", float64(max(c.room, c.message.Total))/units.GiB)
+	}
+	if c.capped() {
+		f.Command += fmt.Sprintf(" --limit %.2fGiB", float64(c.room)/units.GiB)
+	}
+	return f
+}
+
+// smaller returns the advice to use a smaller batch. A request that is larger than the card must shrink until it and
+// its gradient, which is as large, fit.
+func (c *failure) smaller() Fix {
+	if !c.alone() {
+		return Fix{Change: halve, general: true}
+	}
+	times := (2*c.tried + c.room - 1) / c.room
+	return Fix{general: true, applies: true, Change: fmt.Sprintf("make that one tensor at least %d times smaller, with a smaller micro-batch (and more accumulation) or shorter sequences: it and its gradient, which is as large, must fit %v",
+		times, units.Bytes(c.room))}
+}
+
+// alone reports whether the failed request is larger than the card by itself.
+func (c *failure) alone() bool { return c.room > 0 && c.tried > c.room }
+
+// lessActivations returns what helps if a run is too big: a smaller batch, attention without stored scores if they
+// were requested, and checkpointing, unless a single tensor is the problem.
+func (c *failure) lessActivations() (out []Fix) {
+	out = append(out, c.smaller())
+	if c.enoughInPieces() {
+		out = append(out, Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated, general: true, applies: true})
+	}
+	switch attends := some(c.frames, Frame.attends); {
+	case attends && c.share(c.tried) >= largeRequest:
+		out = append(out, Fix{applies: true, Change: "use attention that never stores the scores, which have batch × heads × length² elements (" + fusedAttention + ")"})
+	case c.alone() && c.joined() != "":
+		out = append(out, c.joinLess()...)
+	case c.alone():
+		out = append(out, Fix{general: true, applies: true, Change: "find out which tensor it is: the logits (batch × length × vocabulary) need not be stored with a chunked loss, and attention scores (batch × heads × length²) not with fused attention (" + fusedAttention + ")"})
+	}
+	if !c.alone() {
+		out = append(out, Fix{Change: "turn gradient checkpointing on", general: true})
+	}
+	return out
 }
 
 // fixes returns what helps against a cause, the smallest change first.
 func (c *failure) fixes(v *Verdict) []Fix {
-	optimize := Fix{Change: "let snug choose micro-batch, accumulation, precision and checkpointing for this card", Command: "snug optimize"}
+	optimize := c.optimize()
+	cut := Fix{Change: "cut long samples (max_length), or group batches by the number of tokens"}
+	longest := Fix{Change: "run the longest batch first, so that it fails early", Command: "snug estimate --model NAME --batch N --lengths FILE", varies: true}
 	switch v.Code {
 	case TooBig:
-		if c.enoughInPieces() {
-			return append(c.raiseCap(), Fix{Change: halve}, Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated}, Fix{Change: "turn gradient checkpointing on"}, optimize)
-		}
-		return append(c.raiseCap(), Fix{Change: halve}, Fix{Change: "turn gradient checkpointing on"}, optimize)
+		return append(append(c.raiseCap(), c.lessActivations()...), optimize)
 	case LogitsTooBig:
-		return append(c.raiseCap(), Fix{Change: "use a loss that never stores all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, Fix{Change: halve}, optimize)
+		return append(c.raiseCap(), Fix{Change: chunkLoss, Saves: c.of(Logits), general: true, applies: c.alone()}, c.smaller(), optimize)
 	case Loading:
-		return append(c.raiseCap(), Fix{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA", Saves: c.of(Parameters) / 2}, Fix{Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize)
+		return append(c.raiseCap(), Fix{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA", Saves: c.of(Parameters) / 2, general: true}, Fix{Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize)
 	case FirstOptimizerStep:
-		return append(c.raiseCap(), Fix{Change: "update without temporaries (fused=True, or foreach=False)", Saves: c.of(Temporaries)}, Fix{Change: "use an optimizer with less state (8-bit AdamW, Adafactor)", Saves: 3 * c.of(Optimizer) / 4}, Fix{Change: "shard the optimizer over several GPUs (ZeRO-1, FSDP)"}, optimize)
+		return append(c.raiseCap(), Fix{Change: "update without temporaries (fused=True, or foreach=False)", Saves: c.of(Temporaries), general: true}, Fix{Change: "use an optimizer with less state (8-bit AdamW, Adafactor)", Saves: 3 * c.of(Optimizer) / 4, general: true}, Fix{Change: "shard the optimizer over several GPUs (ZeRO-1, FSDP)"}, optimize)
 	case Evaluation:
 		return []Fix{{Change: "evaluate under torch.inference_mode() with a smaller batch"}, {Change: "move predictions to the host batch by batch (.cpu(); the Trainer's eval_accumulation_steps), or keep only the metric", Saves: growthBytes(c)}}
 	case LongBatch:
-		return []Fix{{Change: "cut long samples (max_length), or group batches by the number of tokens"}, {Change: "run the longest batch first, so that it fails early", Command: "snug estimate --lengths FILE"}}
+		if v.Confidence == Possible {
+			return append(c.joinLess(), cut, longest, Fix{Change: "look for tensors that are kept from step to step", Command: "snug lint ."})
+		}
+		return append(c.joinLess(), cut, longest)
 	case Leak:
-		return []Fix{{Change: "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept", Saves: growthBytes(c)}, {Change: "find the line that keeps it", Command: "snug lint ."}}
+		return append([]Fix{{Change: keepNumbers, Saves: growthBytes(c)}}, append(c.joinLess(), Fix{Change: "find the line that keeps it", Command: "snug lint ."})...)
 	case Fragmentation:
-		return c.joined(v.Retry)
+		return c.defragmented(v.Retry)
 	case OtherProcess:
 		return []Fix{{Change: "stop the other processes, or use another card (CUDA_VISIBLE_DEVICES)", Saves: c.message.Others, Command: "nvidia-smi"}}
 	case PrivatePool:
@@ -74,6 +127,15 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	return nil
 }
 
+// joinLess returns what helps if the failed line copies a list of tensors into one.
+func (c *failure) joinLess() []Fix {
+	list := c.joined()
+	if list == "" {
+		return nil
+	}
+	return []Fix{{Change: fmt.Sprintf("write each tensor into one that was allocated before, instead of collecting them in %s and copying them all; or reduce each to what is needed (the loss, argmax) before it is collected", list)}}
+}
+
 // raiseCap returns the fix for a cap below what the card has left: the fraction of the card that the request would
 // have needed.
 func (c *failure) raiseCap() []Fix {
@@ -82,13 +144,13 @@ func (c *failure) raiseCap() []Fix {
 	if m.Limit == 0 || m.Total == 0 || need <= m.Limit || m.Free < need-min(need, m.Limit)+slack || need > m.Total {
 		return nil
 	}
-	return []Fix{{Change: fmt.Sprintf("raise the limit of %v, if the card is yours: it has %v free, and the request needs %v in total (set_per_process_memory_fraction of at least %.3f)",
+	return []Fix{{applies: true, Change: fmt.Sprintf("raise the limit of %v, if the card is yours: it has %v free, and the request needs %v in total (set_per_process_memory_fraction of at least %.3f)",
 		units.Bytes(m.Limit), units.Bytes(m.Free), units.Bytes(need), float64(need)/float64(m.Total)+0.0005)}}
 }
 
-// joined returns what helps against fragmentation. It omits expandable segments if a replay showed that they do not
+// defragmented returns what helps against fragmentation. It omits expandable segments if a replay showed that they do not
 // help.
-func (c *failure) joined(r *Retry) (out []Fix) {
+func (c *failure) defragmented(r *Retry) (out []Fix) {
 	set := Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated}
 	if r != nil {
 		set.Change = "set " + r.Set
@@ -98,7 +160,7 @@ func (c *failure) joined(r *Retry) (out []Fix) {
 	}
 	out = append(out, Fix{Change: "pad lengths to a multiple of 64, so blocks can be reused"})
 	if r != nil && !r.Fits && !r.Unsure {
-		out = append(out, Fix{Change: halve})
+		out = append(out, Fix{Change: halve, general: true})
 	}
 	return out
 }

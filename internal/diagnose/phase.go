@@ -28,6 +28,8 @@ var (
 	heldOut = pattern.New(`\b(?:(?:val|valid|validation|eval|evaluation|test)_(?:dl|loader|dataloader|data|batch|batches|set|dataset|ids|inputs?|images?|x)|x_(?:val|test|eval))\b`, "val", "eval", "test")
 	// losses matches code that turns logits into a loss, in names and in source lines.
 	losses = pattern.New(`(?i)cross_entropy|log_softmax|CausalLMLoss|nll_loss|\blogits\.float\(\)|lm_head\(|compute_logits|logsumexp`)
+	// attention matches code that computes attention scores, one element per pair of tokens.
+	attention = pattern.New(`(?i)attn_weights|attn_scores|attention_scores|attention_probs|\batt(?:n)? = |eager_attention_forward|\bq(?:uery)? ?@ ?k|baddbmm\(`)
 	// restores matches functions that read a checkpoint.
 	restores = pattern.New(`(?i)^(?:load_state_dict|_load_optimizer_and_scheduler|load_checkpoint|resume\w*|_?restore\w*|load_state|_load_from_checkpoint|load_training_state)$`)
 	// steps matches the functions of PyTorch's optimizers that compute the update, after the state was allocated.
@@ -46,6 +48,8 @@ func (f Frame) evaluates() bool {
 }
 
 func (f Frame) loses() bool { return losses.In(f.Func) || losses.In(f.Code) }
+
+func (f Frame) attends() bool { return attention.In(f.Func) || attention.In(f.Code) }
 
 func (f Frame) restores() bool {
 	return restores.In(f.Func) || f.of("torch/serialization.py") || strings.Contains(f.Code, "load_state_dict(") || strings.Contains(f.Code, "torch.load(")

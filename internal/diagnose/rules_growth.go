@@ -94,7 +94,7 @@ func (c *failure) lengthens() (v Verdict, ok bool) {
 		return v, false
 	}
 	low, high := c.lengths()
-	if high > 0 && float64(high) >= 1.2*float64(low) && !c.memoryGrew() {
+	if _, grew := c.memoryGrew(); high > 0 && float64(high) >= 1.2*float64(low) && !grew {
 		return Verdict{Code: LongBatch, Confidence: Likely, Why: fmt.Sprintf("batches differ in length (%d to %d so far), and one needed more: %s", low, high, c.request())}, true
 	}
 	return v, false
@@ -115,20 +115,29 @@ func (c *failure) lengths() (low, high int) {
 	return low, high
 }
 
-// memoryGrew reports whether the memory figures in the log rise from its first third to its last.
-func (c *failure) memoryGrew() bool {
+// memoryGrew reports whether the memory figures in the log rise from its first third to its last. If there are only a
+// few, each must be larger than the one before, and all must be from after the first steps; this is only likely to be a
+// leak.
+func (c *failure) memoryGrew() (Confidence, bool) {
 	var seen []uint64
+	late, rising := true, true
 	for _, s := range c.steps {
-		if s.Memory > 0 {
-			seen = append(seen, s.Memory)
+		if s.Memory == 0 {
+			continue
 		}
+		late = late && s.Step >= leastSteps
+		rising = rising && (len(seen) == 0 || s.Memory > seen[len(seen)-1]+seen[0]/10)
+		seen = append(seen, s.Memory)
 	}
-	third := len(seen) / 3
-	if third == 0 || len(seen) < leastVisits {
-		return false
+	if len(seen) < leastVisits {
+		return Likely, late && rising && len(seen) >= leastRising
 	}
-	return float64(slices.Min(seen[len(seen)-third:])) > 1.1*float64(slices.Max(seen[:third]))
+	third := max(1, len(seen)/3)
+	return Certain, float64(slices.Min(seen[len(seen)-third:])) > 1.1*float64(slices.Max(seen[:third]))
 }
+
+// leastRising is the number of rising memory figures that shows growth, if each is larger than the one before.
+const leastRising = 3
 
 // ordinary is the fraction of the available memory below which a request is one of many.
 const ordinary = 0.03
@@ -136,22 +145,50 @@ const ordinary = 0.03
 // keepsCode matches source lines that keep or copy what they create.
 var keepsCode = pattern.New(`\.(?:append|extend|insert|setdefault)\(|deepcopy\(|\.clone\(\)|\.state_dict\(\)`)
 
+// joinsCode matches source lines that copy all tensors of a list into one.
+var joinsCode = pattern.New(`\btorch\.(?:stack|cat|concat|concatenate|vstack|hstack)\(\s*([A-Za-z_][\w.]*)\s*[,)]`, "torch.")
+
+// joined returns the name of the list that the failed line copies into one tensor; "" if it copies none.
+func (c *failure) joined() string {
+	at, ok := innermost(c.frames, Frame.users)
+	if !ok {
+		return ""
+	}
+	m := joinsCode.Find(at.Code)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// joining describes the failed line, if it copies a list.
+func (c *failure) joining() string {
+	list := c.joined()
+	if list == "" {
+		return ""
+	}
+	return fmt.Sprintf("; the line that failed makes a second copy of everything in %s (%v)", list, units.Bytes(c.tried))
+}
+
 // grewInLog is the rule for growth that only the log shows: many steps succeeded, and then an ordinary request
 // failed.
 func (c *failure) grewInLog() (v Verdict, ok bool) {
 	at, users := innermost(c.frames, Frame.users)
 	keeps := users && keepsCode.In(at.Code)
+	grew, ok := c.memoryGrew()
 	switch {
-	case c.memoryGrew():
-		return Verdict{Code: Leak, Confidence: Certain, Why: "the log shows memory use rising from step to step: each step leaves something behind"}, true
+	case ok:
+		return Verdict{Code: Leak, Confidence: grew, Why: "the log shows memory use rising from step to step: each step leaves something behind" + c.joining()}, true
 	case c.finished() < leastSteps || c.Recorded != nil:
 		return v, false
 	case keeps:
 		return Verdict{Code: Leak, Confidence: Likely, Where: at.Where(), Why: fmt.Sprintf("%d steps succeeded, and the request failed in a line that keeps what it creates: %s", c.finished(), at.Code)}, true
+	case c.joined() != "" && !some(c.frames, Frame.calls):
+		return Verdict{Code: Leak, Confidence: Possible, Where: at.Where(), Why: fmt.Sprintf("%d steps succeeded, and then joining what %s has collected failed: the list keeps its tensors on the card, and %s makes a second copy of them (%v)", c.finished(), c.joined(), at.Code, units.Bytes(c.tried))}, true
 	case c.share(c.tried) < ordinary:
 		return Verdict{Code: Leak, Confidence: Possible, Why: fmt.Sprintf("%d steps succeeded, and then a request of only %v failed: something is kept from step to step (or the batches differ in length)", c.finished(), units.Bytes(c.tried))}, true
 	}
-	return Verdict{Code: LongBatch, Confidence: Possible, Why: fmt.Sprintf("%d steps succeeded, and then %v could not be allocated: one batch needs more than those before it", c.finished(), units.Bytes(c.tried))}, true
+	return Verdict{Code: LongBatch, Confidence: Possible, Why: fmt.Sprintf("%d steps succeeded, and then %v could not be allocated: one batch needs more than those before it, or something is kept from step to step", c.finished(), units.Bytes(c.tried)) + c.joining()}, true
 }
 
 // leastSteps is the number of successful steps after which a failure is not just the size of the run, because the

@@ -37,7 +37,7 @@ func TestRetry(t *testing.T) {
 	}
 	// A setting that does not help is not recommended.
 	c := &failure{message: v.Message}
-	for _, f := range c.joined(&Retry{}) {
+	for _, f := range c.defragmented(&Retry{}) {
 		if strings.Contains(f.Change, "expandable") {
 			t.Errorf("advised: %s", f.Change)
 		}

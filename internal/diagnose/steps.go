@@ -13,7 +13,7 @@ import (
 // StepLine is a line in the log that reports a finished step.
 type StepLine struct {
 	Step      int    // its number as printed, or -1
-	Memory    uint64 // reported bytes allocated or in use; 0 if not reported
+	Memory    uint64 // reported bytes allocated or in use; 0 if not reported. Only the ratio of two is known if no unit is printed
 	Shape     []int  // the batch's shape or length, if printed
 	Evaluates bool   // whether it reports an evaluation
 	Ongoing   bool   // whether it is a progress bar that has not reached its end
@@ -25,12 +25,14 @@ var (
 	bracketed = pattern.New(`^\W*\[\s*(\d+)\s*(?:/\s*\d+)?\]`)
 	progress  = pattern.New(`(?:^|[\s|])([1-9]\d*)/(\d+)\b`, "/")
 	// chores matches progress bars for work other than steps.
-	chores    = pattern.New(`(?i)\b(?:(?:down|up|pre)?load\w*|fetch\w*|map|mapping|token\w*|filter\w*|group\w*|(?:pre)?process\w*|prepar\w*|compil\w*|captur\w*|shards?|cach\w*|unpack\w*|extract\w*|convert\w*|quantiz\w*|generating|running|sav\w*|pack\w*|truncat\w*|files)\b`)
-	trainers  = pattern.New(`'loss': '?[\d.]`, "'loss'")
-	memory    = pattern.New(`(?i)\b(?:mem\w*|alloc\w*|reserved|vram|gpu)\b[^\d\n]{0,12}(\d+(?:\.\d+)?) ?(GiB|GB|MiB|MB|G\b|M\b)`, "mem", "Mem", "MEM", "alloc", "Alloc", "ALLOC", "eserved", "RESERVED", "vram", "VRAM", "gpu", "GPU")
-	shapeOf   = pattern.New(`(?i)\b(?:shape|size|lengths?|len|seq_?len|tokens|longest)\b\w*["']?[ =:]*(?:torch\.Size)?[(\[]*((?:\d+)(?:[, x×]+\d+)*)`, "shape", "Shape", "size", "Size", "len", "Len", "LEN", "tokens", "Tokens", "longest", "Longest")
-	evalWords = pattern.New(`(?i)\b(?:eval|evaluat\w+|validat\w+|val|valid|test)(?:[ _]?(?:loss|acc\w*|step|batch|set|epoch))?\b`, "eval", "Eval", "EVAL", "val", "Val", "VAL", "test", "Test", "TEST")
-	lossWord  = pattern.New(`(?i)\bloss\b`, "loss", "Loss", "LOSS")
+	chores   = pattern.New(`(?i)\b(?:(?:down|up|pre)?load\w*|fetch\w*|map|mapping|token\w*|filter\w*|group\w*|(?:pre)?process\w*|prepar\w*|compil\w*|captur\w*|shards?|cach\w*|unpack\w*|extract\w*|convert\w*|quantiz\w*|generating|running|sav\w*|pack\w*|truncat\w*|files)\b`)
+	trainers = pattern.New(`'loss': '?[\d.]`, "'loss'")
+	memory   = pattern.New(`(?i)\b(?:mem\w*|alloc\w*|reserved|vram|gpu)\b[^\d\n]{0,12}(\d+(?:\.\d+)?) ?(GiB|GB|MiB|MB|G\b|M\b)`, "mem", "Mem", "MEM", "alloc", "Alloc", "ALLOC", "eserved", "RESERVED", "vram", "VRAM", "gpu", "GPU")
+	// bareMemory matches amounts of memory without a unit: mem 4.1, allocated=8123.
+	bareMemory = pattern.New(`(?i)\b(?:mem(?:ory)?(?:[ _](?:used|alloc|allocated|reserved))?|alloc(?:ated)?|reserved|vram)\b["']?[ =:]{1,3}(\d+(?:\.\d+)?)\b`, "mem", "Mem", "MEM", "alloc", "Alloc", "ALLOC", "eserved", "RESERVED", "vram", "VRAM")
+	shapeOf    = pattern.New(`(?i)\b(?:shape|size|lengths?|len|seq_?len|tokens|longest)\b\w*["']?[ =:]*(?:torch\.Size)?[(\[]*((?:\d+)(?:[, x×]+\d+)*)`, "shape", "Shape", "size", "Size", "len", "Len", "LEN", "tokens", "Tokens", "longest", "Longest")
+	evalWords  = pattern.New(`(?i)\b(?:eval|evaluat\w+|validat\w+|val|valid|test)(?:[ _]?(?:loss|acc\w*|step|batch|set|epoch))?\b`, "eval", "Eval", "EVAL", "val", "Val", "VAL", "test", "Test", "TEST")
+	lossWord   = pattern.New(`(?i)\bloss\b`, "loss", "Loss", "LOSS")
 )
 
 // stepLine parses a line that reports a step: a step number, a loss, or a progress bar.
@@ -71,13 +73,18 @@ func chore(text string, count int) bool {
 	return strings.Contains(text, "examples/s") || chores.In(title)
 }
 
-// memoryIn returns the first amount of memory in a line.
+// memoryIn returns the first amount of memory in a line. One without a unit is taken as MiB, because only its ratio to
+// those of other lines is used.
 func memoryIn(text string) uint64 {
-	m := memory.Find(text)
+	m, unit := memory.Find(text), "M"
+	if m == nil {
+		m = bareMemory.Find(text)
+	} else {
+		unit = strings.ToUpper(m[2][:1])
+	}
 	if m == nil {
 		return 0
 	}
-	unit := strings.ToUpper(m[2][:1])
 	v, err := strconv.ParseFloat(m[1], 64)
 	if err != nil {
 		return 0

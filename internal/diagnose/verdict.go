@@ -225,7 +225,13 @@ func (c *failure) decide() *Verdict {
 		}
 	}
 	v := Verdict{Code: TooBig, Confidence: Likely, Why: "the run needs more memory than the card has: " + c.request()}
-	if c.enoughInPieces() {
+	if c.capped() {
+		v.Why = "the run needs more memory than it may use: " + c.request()
+	}
+	if c.alone() {
+		v.Confidence = Certain
+		v.Why = "a single tensor is larger than all the memory there is: " + c.request()
+	} else if c.enoughInPieces() {
 		v.Why = fmt.Sprintf("the run needs nearly all of the card: %v was requested in one piece; %v free and %v reserved but unused would have been enough together, but not in one piece",
 			units.Bytes(c.message.Tried), units.Bytes(c.message.Free), units.Bytes(c.message.Unallocated))
 	}
@@ -268,7 +274,7 @@ func (c *failure) request() string {
 	}
 	if c.room > 0 {
 		room := fmt.Sprintf("the card has %v", units.Bytes(c.room))
-		if m.Limit > 0 && m.Limit == c.room {
+		if c.capped() {
 			room = fmt.Sprintf("%v is allowed", units.Bytes(c.room))
 		}
 		parts = append(parts, room)
@@ -278,6 +284,9 @@ func (c *failure) request() string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// capped reports whether a limit for the process is what the run may use, not the card's memory.
+func (c *failure) capped() bool { return c.message.Limit > 0 && c.message.Limit == c.room }
 
 // where returns the user's line where the request failed.
 func (c *failure) where() string {

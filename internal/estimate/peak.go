@@ -6,6 +6,7 @@ import (
 	"snug/internal/allocator"
 	"snug/internal/shadow"
 	"snug/internal/stream"
+	"snug/internal/units"
 )
 
 // components sums the memory that is alive at the peak of allocated bytes. Additional memory that the allocator has
@@ -63,4 +64,24 @@ func (r *run) alive(at int) []int {
 // rounded returns a request's size as rounded by the allocator with default options.
 func rounded(n uint64) uint64 {
 	return (n + allocator.Quantum - 1) / allocator.Quantum * allocator.Quantum
+}
+
+// RequestsLogits reports whether the simulated run requests an amount of memory, as precisely as PyTorch prints it, only
+// for logits or for the loss's tensors. It is false for recorded runs.
+func (a *Answer) RequestsLogits(size uint64) bool {
+	if a.Run == nil || a.run == nil || a.run.trace == nil {
+		return false
+	}
+	printed, found := units.Bytes(size).Torch(), false
+	for i := range a.run.trace.Events {
+		e := &a.run.trace.Events[i]
+		if e.Kind != stream.Alloc || units.Bytes(e.Size).Torch() != printed {
+			continue
+		}
+		if a.Run.World.Tag(e.ID).Component != shadow.Logits {
+			return false
+		}
+		found = true
+	}
+	return found
 }

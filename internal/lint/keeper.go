@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 
 	"snug/internal/pysrc"
@@ -12,19 +13,9 @@ import (
 // sum, the hook. A snapshot shows where a tensor was allocated, not what refers to it. ok is false if the source does
 // not show it.
 func Keeper(src []byte, line int) (keeper int, ok bool) {
-	file, err := pysrc.Parse("source", src)
-	if err != nil {
+	file, kept := keptIn(src)
+	if len(kept) == 0 {
 		return 0, false
-	}
-	found, err := check("", src, file.Body, keepers(), "")
-	if err != nil {
-		return 0, false
-	}
-	var kept []Finding
-	for _, f := range found {
-		if len(f.made) > 0 {
-			kept = append(kept, f)
-		}
 	}
 	first, after := statementAt(file.Body, line)
 	for _, f := range kept {
@@ -38,6 +29,26 @@ func Keeper(src []byte, line int) (keeper int, ok bool) {
 		return kept[0].Line, true
 	}
 	return 0, false
+}
+
+// Kept returns the lines of a file that keep a tensor of every training step. Lines that collect the outputs of an
+// evaluation are not among them.
+func Kept(src []byte) []Finding {
+	_, kept := keptIn(src)
+	return slices.DeleteFunc(kept, func(f Finding) bool { return f.Rule == collectedOutputs.Code })
+}
+
+// keptIn parses a file and returns the lines that keep tensors; none if it cannot be parsed.
+func keptIn(src []byte) (*pysrc.File, []Finding) {
+	file, err := pysrc.Parse("source", src)
+	if err != nil {
+		return nil, nil
+	}
+	found, err := check("", src, file.Body, keepers(), "")
+	if err != nil {
+		return nil, nil
+	}
+	return file, slices.DeleteFunc(found, func(f Finding) bool { return len(f.made) == 0 })
 }
 
 // keepers returns the rules about kept memory.

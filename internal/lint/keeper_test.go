@@ -25,3 +25,26 @@ func TestKeeper(t *testing.T) {
 		}
 	}
 }
+
+// TestKept checks which lines count as keeping a tensor of every training step.
+func TestKept(t *testing.T) {
+	const loop = "import torch\nmodel = Net().cuda()\nkept = []\nfor batch in loader:\n    out = model(batch)\n    loss = criterion(out, batch)\n    loss.backward()\n    optimizer.step()\n"
+	const evaluation = "with torch.no_grad():\n    for batch in val_loader:\n        scores.append(model(batch))\n"
+	for _, c := range []struct {
+		name, src string
+		want      int // 0: none
+	}{
+		{"outputs", loop + "    kept.append(out)\n", 9},
+		{"numbers", loop + "    kept.append(loss.item())\n", 0},
+		{"an evaluation", loop + evaluation, 0},
+		{"not Python", "for x in", 0},
+	} {
+		got := 0
+		if found := Kept([]byte(c.src)); len(found) > 0 {
+			got = found[0].Line
+		}
+		if got != c.want {
+			t.Errorf("%s: line %d, want %d", c.name, got, c.want)
+		}
+	}
+}

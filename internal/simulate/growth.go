@@ -60,3 +60,11 @@ func heldAfter(t *stream.Trace) (out []int64) {
 	}
 	return out
 }
+
+// Growth returns by how many bytes the memory of a followed script grows with each update; 0 if it levels off.
+func (r *Result) Growth() uint64 {
+	if r.Loops != nil || r.World == nil || r.World.Trace == nil {
+		return 0
+	}
+	return growth(r.World.Trace)
+}
