@@ -95,7 +95,7 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 		title += " (" + string(v.Confidence) + ")"
 	}
 	b.WriteString(s.Paint(term.Bold, title) + "\n")
-	indented(&b, s, v.Why+".", 2)
+	indented(&b, s, v.Why+".")
 	if v.Where != "" {
 		fmt.Fprintf(&b, "  at %s\n", v.Where)
 	}
@@ -126,18 +126,19 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 func writeFix(b *strings.Builder, s term.Screen, f diagnose.Fix) {
 	text, command := f.Text(), f.Command
 	if command == "" || utf8.RuneCountInString(text) <= s.Width-2 {
-		indented(b, s, text, 2)
+		indented(b, s, text)
 		return
 	}
 	f.Command = ""
-	indented(b, s, f.Text()+":", 2)
+	indented(b, s, f.Text()+":")
 	b.WriteString("    " + command + "\n")
 }
 
 // indented writes text in indented lines that fit the screen.
-func indented(b *strings.Builder, s term.Screen, text string, indent int) {
-	for _, line := range wrap(strings.Fields(text), " ", s.Width-indent) {
-		b.WriteString(strings.Repeat(" ", indent) + line + "\n")
+func indented(b *strings.Builder, s term.Screen, text string) {
+	const indent = "  "
+	for _, line := range wrap(strings.Fields(text), " ", s.Width-len(indent)) {
+		b.WriteString(indent + line + "\n")
 	}
 }
 
@@ -200,6 +201,6 @@ func piecesText(v *diagnose.Verdict, s term.Screen) string {
 		b.WriteRune(shades[int(used*float64(len(shades)-1)+0.5)])
 	}
 	b.WriteString("\n")
-	indented(&b, s, fmt.Sprintf("%d segments; %v unused in %d pieces, the largest %v", p.Segments, units.Bytes(p.Unused), p.Free, units.Bytes(p.Largest)), 2)
+	indented(&b, s, fmt.Sprintf("%d segments; %v unused in %d pieces, the largest %v", p.Segments, units.Bytes(p.Unused), p.Free, units.Bytes(p.Largest)))
 	return b.String()
 }

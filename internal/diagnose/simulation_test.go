@@ -38,12 +38,12 @@ func TestSimulated(t *testing.T) {
 		larger    = "RuntimeError: CUDA out of memory. Tried to allocate 49.08 GiB (GPU 0; 23.65 GiB total capacity; 1.52 GiB already allocated; 12.30 GiB free; 1.61 GiB reserved in total by PyTorch)\n"
 	)
 	fits := Simulation{Fits: true, Needs: 14 * units.GiB, Most: 15 * units.GiB, Has: 23 * units.GiB, Tensors: 12 * units.GiB, Loading: units.GiB, Settings: "the given settings", Estimate: "snug estimate --model m", Optimize: "snug optimize --model m"}
-	near, keeps, guessed, none, found := fits, fits, fits, fits, fits
+	near, keeps, guessed, none := fits, fits, fits, fits
 	near.Most = 24 * units.GiB
 	keeps.Kept = &Kept{Where: "train.py:17", Code: "kept.append(out)", Bytes: units.GiB, File: "train.py"}
 	guessed.Kept, guessed.Guessed = keeps.Kept, true
 	none.Fits, none.Needs, none.Searched = false, 99*units.GiB, true
-	found = none
+	found := none
 	found.Fixes = []Fix{{Change: "train with --checkpointing"}}
 	for _, c := range []struct {
 		name, text string
