@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// request is one setup to answer, or the error that prevents it.
+// request is one setup to process, or the error that kept it from being read.
 type request struct {
 	id    string
 	from  origin
@@ -23,12 +23,12 @@ type request struct {
 	err   error
 }
 
-// requests are the setups to answer, in order. If there is an error, it comes last, because
+// requests are the setups to process, in order. If there is an error, it comes last, because
 // the rest could not be read.
 type requests = iter.Seq2[request, error]
 
 // requestsOver overrides the file's fields, or makes a setup from the given fields alone. A file may be
-// larger than memory, so it is read while it is answered.
+// larger than memory, so each setup is read when it is needed.
 func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error) {
 	if f.file == "" {
 		if loop, _ := over["loop"].(string); over["model"] == nil && !setup.ReadsScript(loop) {

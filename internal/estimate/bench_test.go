@@ -47,7 +47,7 @@ func BenchmarkLlama8B(b *testing.B) {
 	}
 }
 
-// BenchmarkProbeMamba measures one try in a search for a model that runs token by token.
+// BenchmarkProbeMamba measures one probe of a search, with a model that runs token by token.
 func BenchmarkProbeMamba(b *testing.B) {
 	asProgram(b)
 	s := named(b, map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 4.0, "seq": 1024.0})

@@ -64,7 +64,7 @@ func unsimulated(s *setup.Setup, limit uint64) uint64 {
 	return uint64(float64(limit) * share / (1 + share))
 }
 
-// reserved returns the peak of a run according to another program, without a limit.
+// reserved returns the peak that the run would reserve with program p instead of its own, without a limit.
 func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	other := *s
 	other.Model.Program = program{p}

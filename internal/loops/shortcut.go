@@ -94,7 +94,7 @@ type deep struct {
 	wider int64
 }
 
-// spread is a run of copies of an allocation in the segment of a role.
+// spread is a run of neighbouring copies of one allocation, all in the segment with the given role.
 type spread struct {
 	slot int32
 	role int32

@@ -24,7 +24,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// packed returns a file with a valid checksum around the data before compression.
+// packed compresses text and returns it as a profile file with a valid header and checksum.
 func packed(t testing.TB, text []byte) []byte {
 	t.Helper()
 	return packedAt(t, text, flate.BestCompression)

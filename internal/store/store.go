@@ -20,8 +20,8 @@ import (
 //	card          as the catalogue names it: H200
 //	torch, cuda   versions, without a build suffix: 2.11.0, 13.0
 //	family        the model's family in snug, "" for the user's own code
-//	model         its name, or the command that ran without its secrets, its
-//	              script from the root
+//	model         its name; for the user's own code, the command, with secrets removed
+//	              and the absolute path of its script
 //	size          batch=4,seq=512
 //	setup         the setup as JSON, "" if none was given
 //	predicted     peak of reserved bytes, estimated without the run

@@ -71,7 +71,7 @@ func (p *pyParser) option(name string, value *node) {
 	p.options[name] = value
 }
 
-// resolveArguments gives the values args.name the defaults of their flags. It runs last, because functions that use
+// resolveArguments resolves each use of args.name to the default of its flag. It runs last, because functions that use
 // arguments often come before those that parse them.
 func (p *pyParser) resolveArguments() {
 	for _, a := range p.passed {

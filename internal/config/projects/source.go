@@ -19,8 +19,8 @@ type Source struct {
 	Tree   tree.Tree       // its contents
 	// Link is the binding that names the file, if any.
 	Link *Bound
-	// program is the system of the program that a shell script passes its flags to, if it can be read from
-	// the program in the folder.
+	// program is the system of the Python program that a shell script starts, if that program is in the folder
+	// and its code shows the system.
 	program *systems.System
 
 	// Results that are used repeatedly are computed once.

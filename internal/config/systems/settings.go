@@ -54,7 +54,7 @@ var SettingOrder = sync.OnceValue(func() map[string]int {
 	return order
 })
 
-// IsSetting reports whether a setting exists in a setup, not only in files.
+// IsSetting reports whether name is a field of a setup; some settings exist only in config files.
 func IsSetting(name string) bool {
 	_, ok := SettingOrder()[name]
 	return ok
