@@ -45,7 +45,7 @@ func TestReadmeFigures(t *testing.T) {
 	if runs < 300 {
 		t.Fatalf("docs/accuracy.md has only %d runs", runs)
 	}
-	wants := []string{fmt.Sprintf("Against %d real training runs", runs), fmt.Sprintf("%d peaks are exact to the byte", exact)}
+	wants := []string{fmt.Sprintf("Of %d real training runs", runs), fmt.Sprintf("predicts %d peaks exactly, to the byte", exact)}
 
 	larger := tableUnder(accuracy, "## Larger batches, from two small ones")
 	right := 0
