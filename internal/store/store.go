@@ -20,8 +20,7 @@ import (
 //	card          as the catalogue names it: H200
 //	torch, cuda   versions, without a build suffix: 2.11.0, 13.0
 //	family        the model's family in snug, "" for the user's own code
-//	model         its name; for the user's own code, the command, with secrets removed
-//	              and the absolute path of its script
+//	model         its name; for the user's own code, the command that ran, with secrets removed
 //	size          batch=4,seq=512
 //	setup         the setup as JSON, "" if none was given
 //	predicted     peak of reserved bytes, estimated without the run
