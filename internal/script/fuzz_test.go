@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"snug/internal/pysrc"
+	"snug/internal/script"
 	"snug/internal/setup"
 	"snug/internal/simulate"
 )
@@ -25,6 +26,7 @@ func FuzzFollow(f *testing.F) {
 		}
 		f.Add(src)
 	}
+	f.Cleanup(script.LimitStatements(20_000)) // an input that runs for ten seconds counts as hung
 	f.Fuzz(func(t *testing.T, src []byte) {
 		file, err := pysrc.Parse("fuzz.py", src)
 		if err != nil {

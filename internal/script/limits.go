@@ -5,10 +5,12 @@ package script
 // Limits beyond which a script is not followed. Limits on the iterations of a loop are in turns.go and
 // trainer_steps.go.
 const (
-	maxStatements  = 400_000    // statements run
 	maxExpressions = 5_000_000  // expressions evaluated
 	maxItems       = 2_000_000  // items in all lists, including freed ones
 	maxSearched    = 20_000_000 // values searched for lists that contain themselves
 	maxText        = 1 << 13    // bytes in a string built by the script
 	maxDepth       = 150        // nested calls
 )
+
+// maxStatements limits the statements run. Fuzzing lowers it.
+var maxStatements = 400_000
