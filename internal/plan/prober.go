@@ -17,7 +17,7 @@ import (
 // may share it.
 type prober struct {
 	base    *setup.Setup
-	today   settings // its figures are shown however large they are
+	today   settings // the current settings, which are always simulated to the end
 	largest uint64   // bytes of the largest card in the search
 	slots   chan struct{}
 	ctx     context.Context // the context of the search
@@ -140,8 +140,8 @@ func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	})
 }
 
-// roughly returns the answer on any card of a kind. If the run reaches no limit, it is derived from an answer that
-// the cards share.
+// roughly returns the answer on any card of a kind. If the run stays within all limits, the answer is derived from
+// one that the cards share.
 func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*estimate.Answer, error) {
 	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {
 		free := x.on(p.base)

@@ -53,7 +53,8 @@ func readRules(r Request) (rules, error) {
 	return out, nil
 }
 
-// unreachable reports whether none of the precisions to try can be written so that the run trains.
+// unreachable reports whether none of the precisions to try can be used: each one either never trains or cannot be written
+// to the run's files.
 func (r Request) unreachable(rules rules) bool {
 	today := r.Setup.Precision
 	return !slices.ContainsFunc(rules.precisions(today, r.Card), func(precision string) bool {

@@ -17,8 +17,8 @@ import (
 type search struct {
 	*prober
 	req     Request
-	exact   bool     // for this card itself, not for any card of its generation
-	long    bool     // its runs take a long time to play
+	exact   bool     // simulates this very card, not just its generation
+	long    bool     // each run takes a long time to simulate
 	kind    gpu.Card // determines which kernels run
 	today   settings
 	target  int // effective batch

@@ -37,7 +37,7 @@ type adapters struct {
 	Library
 }
 
-// of returns the adapters for a run that has none.
+// of returns the LoRA configuration that adds these adapters to a run.
 func (a adapters) of(s *setup.Setup) *setup.LoRA {
 	return &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: s.Model.LoRATargets(), PEFT: a.PEFT}
 }
@@ -129,7 +129,7 @@ func (x settings) changes(from settings) int {
 	return n
 }
 
-// describe describes settings: the batch, and the differences from others.
+// describe describes settings x: the batch, and the differences from the settings in from.
 func describe(x, from settings) string {
 	parts := []string{product(x)}
 	add := func(is bool, text string) {

@@ -20,7 +20,8 @@ import "fmt"
 //	ragged_margin.go     how far other runs differ from it
 //	ragged_file.go       all of this in memory.snug
 
-// ragged describes how the steps of a program differ. Its formulas use the quantities of the run, followed by these.
+// ragged describes how the steps of a program differ. The program's formulas use the quantities of the run, followed
+// by those of a step.
 type ragged struct {
 	quantities []quantity
 	data       data

@@ -24,7 +24,8 @@ type raggedFitter struct {
 	abouts     map[string]*formula // sums that give sizes to within a block
 }
 
-// ragged returns a fitter for recordings whose steps differ, or nil if they do not or the probe did not see it.
+// ragged returns a fitter for recordings whose steps differ, or nil if the steps are the same or the probe did not
+// see the difference.
 func (f *fitter) ragged() *raggedFitter {
 	r := &raggedFitter{fitter: f, abouts: map[string]*formula{}}
 	var steps [][]map[string]int64

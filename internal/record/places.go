@@ -13,7 +13,7 @@ import (
 	"snug/internal/profile"
 )
 
-// Output files that could not be written after the runs are refused before them.
+// Runs take long, so output files that cannot be written are reported before the first run.
 
 // errNotRegular is for devices and pipes, which must not be replaced by a file.
 var errNotRegular = errors.New("not a regular file")

@@ -50,7 +50,7 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 
 const fromOutside = "let it read a variable, like BATCH=${BATCH:-8}, and put BATCH={batch} before the command"
 
-// bashSource matches bash's name for the script's own path, unless it differs from $0.
+// bashSource matches BASH_SOURCE if it means the script's own path, like $0.
 var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 
 // usesOwnPath matches uses of a script's own path.

@@ -27,7 +27,7 @@ var certainWords = []string{
 // likelyWords denote secrets as a word of a name; token also at its end.
 var likelyWords = []string{"token", "tokens", "key", "keys", "pass", "apikeys", "bearer", "authorization"}
 
-// hints are substrings of which every secret name contains one, and most other names none.
+// hints are substrings: every secret name contains one of them, and most other names contain none.
 var hints = []string{"token", "key", "pass", "pwd", "secret", "cred", "auth", "bearer"}
 
 // kindOf returns the kind of a name, judging by its words: --hf_token, hubToken and +trainer.hub_token all contain

@@ -53,7 +53,7 @@ func ReadLaunch(words []string) Launch {
 
 // wrapper is a command that runs another command.
 type wrapper struct {
-	own    []string // words before it
+	own    []string // the wrapper's own words, such as run in uv run
 	valued []string // flags whose value is a separate word
 	first  int      // positional arguments before the other command
 }

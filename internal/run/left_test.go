@@ -67,7 +67,7 @@ func TestRemoveLeft(t *testing.T) {
 	if err := filelock.Try(holder); err != nil {
 		t.Skip("no locks here: ", err)
 	}
-	if os.Getuid() == 0 { // another user's
+	if os.Getuid() == 0 { // a folder of another user
 		theirs := put(fmt.Sprintf("snug-profile-%d-6", pid), true)
 		if err := os.Chown(filepath.Join(parent, theirs), 4711, 4711); err != nil {
 			t.Fatal(err)
@@ -266,7 +266,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 	}
 	if w, err := NewWork(parent); err != nil {
 		t.Fatal(err)
-	} else if _, err = w.TempFile(user); err != nil || w.Remove() != nil { // a snug that ends normally leaves none either
+	} else if _, err = w.TempFile(user); err != nil || w.Remove() != nil { // a snug that ends normally removes its temporary files too
 		t.Fatal(err)
 	}
 	_ = w.lock.Close() // as if it were killed

@@ -11,7 +11,7 @@ func (in *interpreter) puts(v, into value) {
 	switch into.(type) {
 	case *list, *dict:
 	default:
-		return // two unknown values may be equal
+		return // unknown values compare as equal, so they cannot be searched for
 	}
 	once := visited{steps: in.searched}
 	found := once.inside(v, func(x value) bool {

@@ -30,7 +30,7 @@ type interpreter struct {
 	configs     map[string]foundConfig   // by model name
 	lengths     bool                     // the script's own data has the setup's length
 	fetched     int                      // number of training batches so far
-	compares    bool                     // a training step that compares answers also runs models without gradients
+	compares    bool                     // a training step compares answers, so it also runs models without gradients
 	generated   int                      // number of generations so far
 	collating   int                      // number of samples in the batch being made
 	statements  int

@@ -27,7 +27,7 @@ type Lengths struct {
 	file  string   // the file with the samples, if they come from one
 	order Order    // order of the samples
 	pad   int      // batches are padded to a multiple of this many tokens; 0 means no padding
-	most  int      // but to at most this length
+	most  int      // batches are padded to at most this length
 	cut   int      // longer samples are truncated to this; 0 means no limit
 	fixed [][]int  // lengths of each micro-batch, once drawn
 }

@@ -114,7 +114,7 @@ type Learned struct {
 	OwnModel  bool   // it builds its own model, and the setup's is not used
 	Twice     bool   // it computes second derivatives
 	Masks     bool   // masks with unknown contents select elements
-	Optimizer string // its name; "" if the script defines its own
+	Optimizer string // the optimizer's name; "" if the script defines its own
 	Head      string // the model's head; "" if the script builds its own model
 
 	Unfollowed bool // parts of it could not be followed; the notes name them
@@ -186,8 +186,8 @@ func (x *Script) Head() string {
 	return x.learned.Head
 }
 
-// PartlyFollowed reports whether the script, or a part of it, could not be followed. Other notes are about what the run
-// does, and leave nothing open.
+// PartlyFollowed reports whether the script, or a part of it, could not be followed. Other notes only describe the
+// run, and do not mean that the figures are incomplete.
 func (x *Script) PartlyFollowed() bool {
 	x.noted.Lock()
 	defer x.noted.Unlock()

@@ -12,7 +12,7 @@ import (
 // Quantization describes QLoRA: frozen weights quantized by bitsandbytes, with PEFT adapters. The fields
 // are those of transformers' BitsAndBytesConfig, with the same defaults.
 type Quantization struct {
-	Bits    int    `json:"bits"`              // per weight; only 4 is simulated
+	Bits    int    `json:"bits"`              // bits per weight; only 4 is simulated
 	Type    string `json:"type,omitempty"`    // the 4-bit type: one of QuantTypes
 	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
 	Compute string `json:"compute,omitempty"` // the type in which products are computed

@@ -35,7 +35,7 @@ type Recorded struct {
 	Length        bool               // steps differ only in the length of their longest sample
 }
 
-// profile reads the profile that a model names, and those of its quantities that have no field in a setup.
+// profile reads the profile that a model names, and the values of its quantities that have no field in Setup.
 func (o *object) profile(s *Setup, model *object, from Source) error {
 	if model == nil {
 		return nil
