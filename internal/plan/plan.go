@@ -183,7 +183,7 @@ func (s *search) explain(p *Plan) error {
 		}
 		return err
 	})
-	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // not nil, so that JSON has a list even if it is empty
+	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // never nil, so that JSON has [] instead of null
 	if err != nil {
 		return err
 	}

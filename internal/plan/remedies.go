@@ -43,7 +43,7 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	if err != nil {
 		return nil, err
 	}
-	if best != nil { // the fastest settings that fit come after the smaller batch, which changes the least
+	if best != nil { // show the fastest settings second, after the smaller batch, which changes less
 		found = slices.Insert(found, min(1, len(found)), &Remedy{q.flags(best.settings), q.counted(best.Estimate)})
 	}
 	if out := different(found); len(out) > 0 {

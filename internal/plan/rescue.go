@@ -59,7 +59,7 @@ func (s *search) least() (candidate, error) {
 	variants := s.variants()
 	for _, change := range []func([]settings) [][]settings{s.levered, s.shortened} {
 		if sets := change(variants); len(sets) > 0 {
-			variants = sets[len(sets)-1] // the set that changes the most
+			variants = sets[len(sets)-1] // the last set changes the most
 		}
 	}
 	if !s.rules.fixed("dist") && s.today.shardsLater() {
@@ -159,7 +159,7 @@ func longer(lists [][]int, n int) [][]int {
 	for _, l := range lists {
 		first := 0
 		if len(l) == 1 {
-			first = l[0] + 1 // each pair only once
+			first = l[0] + 1 // list each pair only once
 		}
 		for i := first; i < n; i++ {
 			if !slices.Contains(l, i) {
@@ -205,7 +205,7 @@ func (s *search) further(x settings) []lever {
 	}
 	kind := setup.FSDP2
 	if setup.DistTakes(x.kind, "load") {
-		kind = x.kind // already sharded
+		kind = x.kind // keep the kind of a run that is already sharded
 	}
 	add(!x.spread().LoadsSharded(), loadSharded, (*settings).shardFirst)
 	for _, times := range s.worlds {

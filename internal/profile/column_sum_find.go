@@ -102,7 +102,7 @@ func (w *writer) product(i int) *columnSum {
 		e = 4
 	}
 	if matrix == nil || result < minRow || result%e != 0 || matrix.coef%result != 0 {
-		return nil // too few elements to be sure
+		return nil // sizes do not match, or are too small to be sure
 	}
 	return &columnSum{incoming: []term{*matrix}, columns: result / e, element: e}
 }

@@ -37,7 +37,7 @@ type noted struct {
 type inputs map[string]struct {
 	Shape []int64 `json:"shape"`
 	Sum   int64   `json:"sum"`  // sum of the lengths in the tensor
-	Most  int64   `json:"most"` // the longest of them
+	Most  int64   `json:"most"` // the largest length
 	Each  []int64 `json:"each"` // the lengths themselves
 }
 

@@ -25,7 +25,7 @@ import "fmt"
 type ragged struct {
 	quantities []quantity
 	data       data
-	only       *drawnRun        // a single run; nil means the median of several
+	only       *drawnRun        // the only run to play; nil means the median of several runs
 	given      []int64          // the length of each step, as given by the user; nil if drawn from the data
 	steps      [][]recordedStep // by variant
 	carried    []map[uint32]int // by variant: allocations of the last step but one that the last step frees, and their counterparts in the last step

@@ -21,7 +21,7 @@ type raggedFitter struct {
 	order      []int32 // the families, in order of first appearance
 	sums       *sums
 	chosen     []int
-	abouts     map[string]*formula // sums that give sizes to within a block
+	abouts     map[string]*formula // cached results of about
 }
 
 // ragged returns a fitter for recordings whose steps differ, or nil if the steps are the same or the probe did not

@@ -39,7 +39,7 @@ func cut(d *snapshot.Device, n *notes) []section {
 			made++
 		}
 	}
-	for ; s < len(ends); s++ { // the last events of the last step
+	for ; s < len(ends); s++ { // close the last step, and any steps without events
 		out[s].next, out[s].events = made, len(d.Trace.Events)-out[s].event
 		if s+1 < len(ends) {
 			out[s+1].event, out[s+1].first = len(d.Trace.Events), made

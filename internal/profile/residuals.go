@@ -35,7 +35,7 @@ type Residuals struct {
 	// FlashLost is simulated, not measured, from the setups in dev.jsonl with and without flash attention. The
 	// difference is largest if heads share keys, which other kernels copy for each head.
 	FlashLost   Residual `json:"flash_lost"`
-	FlashGained Residual `json:"flash_gained"` // the reverse, for a card that has flash attention when the recorded card does not
+	FlashGained Residual `json:"flash_gained"` // the same for a card that has flash attention when the recorded card does not
 }
 
 //go:embed residuals.json

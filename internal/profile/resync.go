@@ -110,7 +110,7 @@ func (al *aligner) worth(i, j int) int32 {
 	case al.alike(i, j):
 		return oddPair
 	}
-	return 2*gapCost - 1 // never better than two gaps
+	return 2*gapCost - 1 // always worse than two gaps
 }
 
 // apart returns by how many allocations two lifetimes differ.

@@ -177,7 +177,7 @@ type (
 
 // Arg is an argument of a call or a base of a class.
 type Arg struct {
-	Name  string // of a keyword argument, otherwise ""
+	Name  string // name of a keyword argument; otherwise ""
 	Stars int    // 1 for *Value, 2 for **Value
 	Value Expr
 }
@@ -258,7 +258,7 @@ type (
 		Pos
 		Module string
 		Level  int
-		Names  []Alias // one with the name "*" for all
+		Names  []Alias // a single "*" imports all names
 	}
 	// Global is global Names.
 	Global struct {

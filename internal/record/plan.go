@@ -13,7 +13,7 @@ import (
 // is like all later ones.
 const (
 	DefaultSteps   = 3                // optimizer steps per run
-	DefaultTimeout = 15 * time.Minute // for one run
+	DefaultTimeout = 15 * time.Minute // time limit for one run
 )
 
 // Plan describes what to record.

@@ -16,7 +16,7 @@ import (
 
 const (
 	settleTime  = 30_000 * time.Millisecond // time for memory to be freed
-	settleLook  = 250 * time.Millisecond    // between two queries
+	settleLook  = 250 * time.Millisecond    // interval between two queries
 	settleSlack = 128 << 20                 // bytes that a display or another small process may take meanwhile
 )
 

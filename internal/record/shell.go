@@ -34,7 +34,7 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	shell := c.shellOf(program, at, text)
 	switch {
 	case at == program && (!c.files.isExecutable(file) || !strings.HasPrefix(text, "#!")):
-		return true, nil // unchanged: the system reports why it cannot be started
+		return true, nil // leave the command unchanged; the system reports why it cannot be started
 	case shell == nil && usesOwnPath.In(text):
 		return false, fmt.Errorf("%s uses its own path ($0), which a changed copy cannot provide in this command; %s", file, fromOutside)
 	case shell == nil:
@@ -116,8 +116,8 @@ func shellOptions(words []string) int {
 		case w == "" || w[0] != '-' && w[0] != '+':
 			return i
 		case strings.ContainsAny(w, "cs"):
-			return -1 // it does not run a file
-		case strings.ContainsAny(w, "oO"): // -euo pipefail
+			return -1 // with -c or -s, the shell does not run a file
+		case strings.ContainsAny(w, "oO"): // the next word is this option's value, as in -euo pipefail
 			i++
 		}
 	}

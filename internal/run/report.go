@@ -60,11 +60,11 @@ type Input struct {
 
 // Step is the state at the end of an optimizer step; peaks are since the start of the run.
 type Step struct {
-	N             int     `json:"n"`              // from 1
+	N             int     `json:"n"`              // number of the step, from 1
 	Optimizer     string  `json:"optimizer"`      // class of the optimizer, such as AdamW
 	Backwards     int     `json:"backwards"`      // backward passes in this step
 	Skipped       int     `json:"skipped"`        // updates that a gradient scaler skipped so far
-	Seconds       float64 `json:"seconds"`        // since the last step
+	Seconds       float64 `json:"seconds"`        // seconds since the last step
 	Allocated     uint64  `json:"allocated"`      // bytes
 	Reserved      uint64  `json:"reserved"`       // bytes
 	PeakAllocated uint64  `json:"peak_allocated"` // bytes

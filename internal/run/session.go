@@ -38,7 +38,7 @@ type Outcome struct {
 	Exit     Exit          // how the command ended
 	Reports  []*Report     // one for each Python process
 	Tail     []byte        // the end of its output
-	Took     time.Duration // from start to end
+	Took     time.Duration // duration of the run
 	Waited   time.Duration // the part spent waiting for a machine
 	TimedOut bool          // whether it was stopped by Timeout, StartTimeout or StepTimeout
 	Hung     Hang          // where it hung, if StartTimeout or StepTimeout stopped it

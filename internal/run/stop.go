@@ -58,7 +58,7 @@ func (s *Session) stop(p Process, t *attendant, done <-chan Exit, sig os.Signal,
 	select {
 	case e := <-done:
 		return e
-	case <-time.After(lastWords + 100*time.Millisecond): // not even SIGKILL has ended it
+	case <-time.After(lastWords + 100*time.Millisecond): // the command did not end even after SIGKILL
 		return Exit{Code: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL}
 	}
 }

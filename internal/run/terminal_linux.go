@@ -24,7 +24,7 @@ type terminal struct {
 	file   *os.File
 	typed  chan os.Signal
 	lent   int         // the process group that has the terminal, or 0
-	before *term.State // its previous settings
+	before *term.State // the terminal's previous settings
 	keys   *listener
 	looked time.Time // when all processes were last checked
 	told   bool      // the user was told that it cannot be lent

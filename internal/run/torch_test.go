@@ -31,7 +31,7 @@ func python(t *testing.T) string {
 type ran struct {
 	Code     int
 	Trained  []int    // steps of each process that trained
-	Ends     []string // how each ended
+	Ends     []string // how each of them ended
 	Failures int      // the probe's own failures
 }
 

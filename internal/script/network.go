@@ -278,7 +278,7 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	}
 	if len(n.replaced) > 0 {
 		if device == "cuda" {
-			n.net.ToCard() // modules that were replaced later
+			n.net.ToCard() // moves modules that were replaced since
 		}
 		n.moveReplaced(in, device, dt)
 	}

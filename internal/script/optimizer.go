@@ -117,7 +117,7 @@ func (in *interpreter) optimizerWith(name string, params value, decay float64) v
 	if err != nil {
 		in.fail("%v", err)
 	}
-	if !strings.HasPrefix(name, "adamw") && in.Optimizer == "" { // AdamW decays in place; the setup's optimizer has its default arguments
+	if !strings.HasPrefix(name, "adamw") && in.Optimizer == "" { // AdamW decays in place; an optimizer from the setup has its default arguments
 		train.Decay(opt, decays)
 	}
 	o.opt = opt

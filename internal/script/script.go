@@ -170,7 +170,7 @@ type Result struct {
 	Notes     []string         // what was not followed, each with its line
 	Updates   int              // optimizer steps
 	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
-	Graded    int              // how many of Trained had a gradient then
+	Graded    int              // how many of Trained had a gradient in that step
 	Backwards int              // backward passes
 	PerUpdate map[int]int      // number of updates, by the number of backward passes before the update
 	Autocasts bool             // autocast was entered

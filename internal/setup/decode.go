@@ -89,7 +89,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 // tidy replaces equivalent values with a single form.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
-		s.Precision = "" // taken from the model's files
+		s.Precision = "" // completeWeights takes it from the model's files
 	}
 	if s.Loop == StepLoop {
 		s.Loop = ""

@@ -37,7 +37,7 @@ func (m Model) Longest() int {
 		return 0
 	}
 	n := p.Default
-	for _, key := range []string{p.Key, "max_position_embeddings"} { // gpt2 has the second as an alias
+	for _, key := range []string{p.Key, "max_position_embeddings"} { // max_position_embeddings is an alias in gpt2's config
 		if v, ok := m.Config[key].(float64); ok && v >= 1 && v < maxSeq {
 			n = int(v)
 			break

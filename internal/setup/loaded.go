@@ -62,7 +62,7 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 
 // Loading describes how a run would load its weights after another precision is written to its files.
 type Loading struct {
-	Weights string // their type; "" means float32
+	Weights string // type of the weights; "" means float32
 	Say     string // what else to write about the weights; "" means nothing
 	Never   bool   // the run cannot train in this precision, however its weights are loaded
 }

@@ -49,8 +49,8 @@ const (
 
 // Script is the training script that a loop is read from, or the built-in script of a loop known by name.
 type Script struct {
-	Name string      // for a loop known by name, otherwise ""
-	File *pysrc.File // for any other loop
+	Name string      // name of a built-in loop; otherwise ""
+	File *pysrc.File // the parsed file of any other loop
 	Args []string    // the script's command line
 	// Import reads a module next to the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
@@ -364,11 +364,11 @@ func (s *Setup) completeLoop() error {
 		if config == nil {
 			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 with nanoGPT's code, but not %s; use {loop=script}", name, s.Model.Title())
 		}
-		s.Model.Config, s.Script = config, nil // simulated with its own loop
+		s.Model.Config, s.Script = config, nil // nanoGPT's loop is simulated without its script
 	case name == LitGPTLoop && !slices.Contains(s.Model.facts().Heads, family.CausalLM):
 		return Wrong("{loop} %s trains causal language models, but %s is not one; use {loop=script}", name, s.Model.Title())
 	case name == LitGPTLoop:
-		s.Script = nil // simulated with its own loop, also on several GPUs
+		s.Script = nil // LitGPT's loop is simulated without its script, also on several GPUs
 	case ComparesAnswers(name):
 		return s.completeAnswers(name)
 	case name == "timm" && !s.Model.facts().Positions.Images:

@@ -40,8 +40,8 @@ type Setting struct {
 	// Lever describes how setting it saves memory; nil if it does not, or if the planner's search varies it.
 	Lever *Lever
 
-	at      func(*Setup) any // the address of its field
-	planned func(*Setup) any // its value in a plan, if a script may set it; nil means the field's value
+	at      func(*Setup) any // returns the address of its field
+	planned func(*Setup) any // returns its value in a plan, if a script may set it; nil means the field's value
 }
 
 // Flag is a command-line flag of a setting.

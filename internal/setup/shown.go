@@ -99,8 +99,8 @@ func (s *Setup) WeightsText() string {
 	return s.Precision
 }
 
-// weightsPhrase returns the type of the weights, if it is not the usual one. If weights are quantized, it applies
-// only to the rest.
+// weightsPhrase returns the type of the weights, if it is not the usual one. If weights are quantized, this is the
+// type of the unquantized ones.
 func (s *Setup) weightsPhrase() []string {
 	switch {
 	case s.Weights == "" || s.Quantization != nil:
