@@ -26,8 +26,8 @@ type prober struct {
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
 	answers map[probeKey]*once[*estimate.Answer]
-	floors  map[settings]uint64 // memory needed at any batch and length, by the settings it depends on
-	weights map[settings]uint64 // memory of the loaded weights, by the settings it depends on
+	floors  map[settings]uint64 // least memory at any batch and length, by the settings that determine it
+	weights map[settings]uint64 // memory of the loaded weights, by the settings that determine it
 }
 
 // probeKey is everything that a simulated stream depends on.
@@ -114,8 +114,8 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	})
 }
 
-// note records what one run shows about all runs that differ only in batch and length, and what its weights show
-// about runs that load the same way.
+// note records two lower bounds from a simulated run: for all runs that differ only in batch and length, and for all
+// runs that load their weights the same way.
 func (p *prober) note(x settings, found *estimate.Probe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 // Remedy is a change that makes a run fit.
 type Remedy struct {
-	Flags []string // as a user would type them
+	Flags []string // the flags, as a user would type them
 	Takes uint64   // bytes on the card, or with a limit, bytes that PyTorch reserves
 }
 

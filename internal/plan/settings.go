@@ -24,14 +24,14 @@ type settings struct {
 	paramType, reduceType string
 	load                  string // how weights are loaded
 	bucketView            bool
-	vocabulary, chunks    int // levers that a search never uses; 0 leaves the model unchanged
+	vocabulary, chunks    int // values of levers that the search itself never uses; 0 means unused
 	lora                  adapters
 	levers                leverSet // the levers from the table that are used
 	seed                  int      // added to the run's own seed
 	lengths               int      // index of a remedy for varying lengths, from 1; 0 means none
 }
 
-// adapters is also a lever: LoRA with a rank, as in the run's library.
+// adapters is another lever: LoRA with a given rank, as the run's library implements it.
 type adapters struct {
 	rank int
 	Library

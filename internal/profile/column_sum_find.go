@@ -7,8 +7,8 @@ import (
 	"snug/internal/stream"
 )
 
-// sumAt looks for the result of a sum at event i. It returns the sum, or nil if this is something else, and whether
-// the recording has its buffer.
+// sumAt looks for the result of a sum at event i. It returns the sum, or nil if there is none, and whether the
+// recording has the sum's buffer.
 func (w *writer) sumAt(i int) (sum *columnSum, there bool) {
 	if w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
 		return nil, false

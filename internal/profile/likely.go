@@ -22,8 +22,8 @@ type change struct {
 }
 
 // likely returns an error for two recordings whose stated sizes are probably wrong, and adds warnings for other
-// anomalies. Quadratic growth is unusual only in the batch: attention grows quadratically with sequence length, and
-// images with their side.
+// anomalies. Quadratic growth is unusual only in the batch: attention grows quadratically with the sequence length,
+// and images with their side length.
 func (f *fitter) likely(from, to int, pairs []int32) error {
 	name, ratio := f.grew(from, to)
 	if ratio == 0 {

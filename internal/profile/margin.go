@@ -98,7 +98,7 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 		had, has := was.Flash(), card.Flash()
 		w.known(Attention, known.FlashLost, had && !has)
 		w.known(Attention, known.FlashGained, has && !had)
-		guess = func(f *formula) bool { return f.measured != nil } // only valid on the card that was measured
+		guess = func(f *formula) bool { return f.measured != nil } // measurements are valid only on the card that was measured
 	}
 	if p.recordedAt(values) == none {
 		if p.Unplaced() {

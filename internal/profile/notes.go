@@ -26,7 +26,7 @@ type notes struct {
 	} `json:"ahead"`
 }
 
-// noted is the tensors in one call, or in one batch from a loader.
+// noted describes the tensors in one model call, or in one batch from a loader.
 type noted struct {
 	Time   int64  `json:"time"` // microseconds since the epoch
 	Grad   bool   `json:"grad"` // gradients were on

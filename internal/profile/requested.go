@@ -31,7 +31,7 @@ func (p *Program) Requested(at Point) (uint64, error) {
 		return 0, fmt.Errorf("%s would need %w", at, err)
 	}
 	v := p.nearest(values)
-	held := make([]uint64, v.whole.made) // bytes of each allocation while it is alive
+	held := make([]uint64, v.whole.made) // bytes of each live allocation
 	now := v.begun(held)
 	most := now
 	for offset, events := range v.whole.parts() {

@@ -12,9 +12,9 @@ type step uint8
 
 const (
 	start step = iota
-	pair       // an allocation of a with one of b
-	skipA      // an allocation that only a has
-	skipB      // an allocation that only b has
+	pair       // pairs an allocation of a with one of b
+	skipA      // skips an allocation that only a has
+	skipB      // skips an allocation that only b has
 )
 
 // The scores. A gap costs less than half the value of a sure pair, so that one missing allocation is recognized as

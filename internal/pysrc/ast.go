@@ -51,9 +51,9 @@ type (
 	Number struct {
 		Pos
 		Text  string
-		Int   int64   // its value, if it is an integer that fits
-		IsInt bool    // whether Int is set
-		Float float64 // its value, for integers too; for an imaginary literal the factor of j
+		Int   int64   // the value, if it is an integer that fits into an int64
+		IsInt bool    // Int is set
+		Float float64 // the value, also of an integer; for an imaginary literal, the factor of j
 	}
 	// Str is a string or bytes literal. Adjacent literals are joined and escapes resolved.
 	Str struct {

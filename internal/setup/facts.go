@@ -58,7 +58,7 @@ func (m Model) RowsMeasured() bool { return m.facts().RowsMeasured }
 // LoRATargets returns the layers that LoRA adapts by default; nil if those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
 
-// Trains reports whether a model with a built-in name can be trained as head.
+// Trains reports whether a built-in model can be trained with a head.
 func Trains(name, head string) bool {
 	e := catalog.Known(name)
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)

@@ -431,7 +431,7 @@ func remembered(read func(name string) (map[string]any, error)) func(string) (ma
 	}
 }
 
-// besides returns a function that reads the modules in a folder, each once.
+// besides returns a function that reads the modules in a folder, and caches them.
 func besides(from Source, folder string) func(string) (*pysrc.File, error) {
 	read := 0
 	return func(module string) (*pysrc.File, error) {

@@ -8,8 +8,7 @@ import (
 )
 
 // Setting is one row in the table of settings: everything about one field of a setup. Flags, decoding, checks, the
-// planner, the output, the words of snug apply and the docs are derived from the rows. CONTRIBUTING.md describes how
-// to add one.
+// planner, the output, snug apply and the docs are derived from the rows. CONTRIBUTING.md describes how to add one.
 type Setting struct {
 	// Name is the field in a setup, such as "lora.rank" for rank in the object lora.
 	Name string

@@ -160,7 +160,7 @@ func (s *Setup) attends() bool {
 	return s.Attention != "" && !strings.HasPrefix(s.Model.Name, "torchvision/")
 }
 
-// knowsCheckpointing reports whether it is known if the run uses checkpointing.
+// knowsCheckpointing reports whether the setup or its profile shows if the run uses checkpointing.
 func (s *Setup) knowsCheckpointing() bool {
 	return s.Model.Program == nil || s.Model.Program.Recorded().Checkpointing != nil
 }
