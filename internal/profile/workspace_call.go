@@ -85,8 +85,8 @@ func (w *writer) steep(c call, f *formula) bool {
 }
 
 // partly returns the terms of copies of all tensors, for a kernel that needed less or more than that in the small
-// recorded batches: larger batches need exactly these copies. It returns nil for other workspaces. The backward shows
-// which input belongs to an output.
+// recorded batches. Larger batches are assumed to copy all tensors. It returns nil for other workspaces. The backward
+// shows which input belongs to an output.
 func (w *writer) partly(c call, f *formula, obs []observation) []term {
 	out := single(c.output)
 	if out == nil {

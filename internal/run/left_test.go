@@ -53,7 +53,7 @@ func TestRemoveLeft(t *testing.T) {
 	keep := []string{
 		filepath.Base(mine.Path),
 		put(fmt.Sprintf("snug-profile-%d-2", os.Getpid()), true), // its process is alive
-		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // without a lock file, it is not a snug's folder
+		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // has no lock file, and is too young to be abandoned
 		put(fmt.Sprintf("snug-profile-%d-x", pid), true),
 		put("snug-profile-123", true),
 		put(fmt.Sprintf("other-%d-1", pid), true),
