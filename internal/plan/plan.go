@@ -31,7 +31,7 @@ type Request struct {
 	Lock    []string     // fields of the setup that must not change
 	Allow   []string     // fields that may change even though this changes what is trained
 
-	Library Library // how adapters would be made, if there were any
+	Library Library // how the run's library would add LoRA adapters
 
 	// Writable reports whether the run's files can set a setting to a value; nil allows every value. It must be safe
 	// for concurrent use.
@@ -55,7 +55,7 @@ type Goal string
 // The goals.
 const (
 	Throughput Goal = "throughput" // the most samples per second
-	Balanced   Goal = "balanced"   // the same within 80 % of the card
+	Balanced   Goal = "balanced"   // the most samples per second within 80 % of the card
 	Quick      Goal = "quick"      // for experiments: only batch and accumulation change, within half the card
 )
 
@@ -165,8 +165,8 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	return p, s.explain(p)
 }
 
-// longRun is the number of events above which only the search itself is simulated. Models that run token by token
-// have millions.
+// longRun is the number of events above which a plan has no ladder, levers or rejections, because each simulation
+// takes too long. Models that run token by token have millions of events.
 const longRun = 500_000
 
 // explain adds the ladder, the levers and the rejections.
@@ -183,7 +183,7 @@ func (s *search) explain(p *Plan) error {
 		}
 		return err
 	})
-	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // not nil, so that JSON has a list even if it is empty
+	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // never nil, so that JSON has [] instead of null
 	if err != nil {
 		return err
 	}

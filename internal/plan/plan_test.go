@@ -74,8 +74,8 @@ func TestEffectiveBatch(t *testing.T) {
 	}
 }
 
-// TestLadderCountsEvaluation checks that a run with an evaluation includes it in its figures, and that the ladder
-// says so.
+// TestLadderCountsEvaluation checks that the figures of a run with an evaluation include the evaluation, and that the
+// ladder mentions it.
 func TestLadderCountsEvaluation(t *testing.T) {
 	for _, evaluates := range []bool{false, true} {
 		fields := map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "seq": 128.0}

@@ -17,7 +17,7 @@ import (
 // may share it.
 type prober struct {
 	base    *setup.Setup
-	today   settings // its figures are shown however large they are
+	today   settings // the current settings, which are always simulated to the end
 	largest uint64   // bytes of the largest card in the search
 	slots   chan struct{}
 	ctx     context.Context // the context of the search
@@ -26,8 +26,8 @@ type prober struct {
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
 	answers map[probeKey]*once[*estimate.Answer]
-	floors  map[settings]uint64 // memory needed at any batch and length, by the settings it depends on
-	weights map[settings]uint64 // memory of the loaded weights, by the settings it depends on
+	floors  map[settings]uint64 // least memory at any batch and length, by the settings that determine it
+	weights map[settings]uint64 // memory of the loaded weights, by the settings that determine it
 }
 
 // probeKey is everything that a simulated stream depends on.
@@ -114,8 +114,8 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	})
 }
 
-// note records what one run shows about all runs that differ only in batch and length, and what its weights show
-// about runs that load the same way.
+// note records two lower bounds from a simulated run: for all runs that differ only in batch and length, and for all
+// runs that load their weights the same way.
 func (p *prober) note(x settings, found *estimate.Probe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,8 +140,8 @@ func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	})
 }
 
-// roughly returns the answer on any card of a kind. If the run reaches no limit, it is derived from an answer that
-// the cards share.
+// roughly returns the answer on any card of a kind. If the run stays within all limits, the answer is derived from
+// one that the cards share.
 func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*estimate.Answer, error) {
 	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {
 		free := x.on(p.base)

@@ -94,8 +94,8 @@ func (s *search) bestOf(v settings) (candidate, error) {
 	return c, err
 }
 
-// against returns why a candidate is not the choice, and the settings that this applies to. They have the choice's
-// allocator options, so that the comparison is fair. The memory is that of the full estimate, as on the ladder.
+// against returns why a candidate was not chosen, and its settings with the choice's allocator options, so that the
+// comparison is fair. The memory comes from a full estimate, as on the ladder.
 func (s *search) against(c candidate, best *Choice) (x settings, why string, err error) {
 	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *search) tooLarge(c candidate) string {
 	return fmt.Sprintf("needs %v, but %s has %v", units.Bytes(need), what, units.Bytes(have))
 }
 
-// bytesNeeded returns the memory that counts for a candidate: with a limit, what PyTorch reserves; on a card, also
-// the rest of the process.
+// bytesNeeded returns the memory of a candidate to compare with bytesFree: with a limit, what PyTorch reserves;
+// otherwise, everything that the process takes on the card.
 func (s *search) bytesNeeded(c candidate) uint64 {
 	if s.byLimit(c.settings) {
 		return c.reserved

@@ -14,7 +14,7 @@ import (
 
 // Remedy is a change that makes a run fit.
 type Remedy struct {
-	Flags []string // as a user would type them
+	Flags []string // the flags, as a user would type them
 	Takes uint64   // bytes on the card, or with a limit, bytes that PyTorch reserves
 }
 
@@ -43,7 +43,7 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	if err != nil {
 		return nil, err
 	}
-	if best != nil { // the fastest settings that fit come after the smaller batch, which changes the least
+	if best != nil { // show the fastest settings second, after the smaller batch, which changes less
 		found = slices.Insert(found, min(1, len(found)), &Remedy{q.flags(best.settings), q.counted(best.Estimate)})
 	}
 	if out := different(found); len(out) > 0 {
@@ -52,7 +52,7 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	return q.combined()
 }
 
-// different returns the first few remedies, without nils, duplicates, and further ones that need more GPUs.
+// different returns the first few remedies. It skips nils and duplicates, and keeps at most one that needs more GPUs.
 func different(found []*Remedy) (out []Remedy) {
 	spread := false
 	for _, r := range found {
@@ -109,7 +109,7 @@ func (s *search) asRemedy(x settings) *Remedy {
 	return &Remedy{s.flags(x), s.counted(c.Estimate)}
 }
 
-// counted returns the memory of an answer that has to fit.
+// counted returns the part of an answer's memory that has to fit.
 func (s *search) counted(a *estimate.Answer) uint64 {
 	if s.byLimit(s.today) {
 		return a.PeakReserved
@@ -117,10 +117,10 @@ func (s *search) counted(a *estimate.Answer) uint64 {
 	return a.DevicePeak
 }
 
-// flags returns the flags that give a run these settings. A loss in chunks has none.
+// flags returns the flags that give a run these settings. There is no flag for a chunked loss.
 func (s *search) flags(x settings) []string {
 	to := x.on(s.base)
-	to.Steps = s.base.Steps // how many steps are simulated is no setting of the run
+	to.Steps = s.base.Steps // the number of simulated steps is not a setting of the run
 	out := setup.FlagsBetween(s.base, to)
 	if x.chunks > 0 {
 		out = append(out, "and a loss in chunks")

@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// tooSmall adds the settings that take the least memory to the plan, if nothing fits.
+// tooSmall sets the plan's Least, and lists it as rejected. It is called if nothing fits.
 func (s *search) tooSmall(p *Plan) error {
 	least, err := s.least()
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *search) tooSmall(p *Plan) error {
 	return nil
 }
 
-// rescue adds the few further changes that would make a run fit to the plan, if nothing fits.
+// rescue sets the plan's Rescue if nothing fits: the few further changes that would make the run fit.
 func (s *search) rescue(p *Plan) (err error) {
 	if p.Recommended != nil {
 		return nil
@@ -59,7 +59,7 @@ func (s *search) least() (candidate, error) {
 	variants := s.variants()
 	for _, change := range []func([]settings) [][]settings{s.levered, s.shortened} {
 		if sets := change(variants); len(sets) > 0 {
-			variants = sets[len(sets)-1] // the set that changes the most
+			variants = sets[len(sets)-1] // the last set changes the most
 		}
 	}
 	if !s.rules.fixed("dist") && s.today.shardsLater() {
@@ -116,7 +116,7 @@ type attempt struct {
 }
 
 // tryAll tries each list of levers, and returns the first that fits, or else the one that takes the least memory. A
-// list that cannot fit is simulated only if it might be that one.
+// list that cannot fit is simulated only if it might take the least memory.
 func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attempt) {
 	tried := make([]attempt, len(lists))
 	inTurn(len(lists), func(i int) bool {
@@ -139,7 +139,7 @@ func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attem
 	}
 }
 
-// try returns the memory of settings; with byFloor, only a lower bound if that does not fit.
+// try returns the memory of settings. With byFloor, it returns just a lower bound if even that does not fit.
 func (s *search) try(y settings, byFloor bool) attempt {
 	r := room{share: s.req.Goal.share()}
 	if byFloor && s.hopeless(y, r) {
@@ -159,7 +159,7 @@ func longer(lists [][]int, n int) [][]int {
 	for _, l := range lists {
 		first := 0
 		if len(l) == 1 {
-			first = l[0] + 1 // each pair only once
+			first = l[0] + 1 // list each pair only once
 		}
 		for i := first; i < n; i++ {
 			if !slices.Contains(l, i) {
@@ -205,7 +205,7 @@ func (s *search) further(x settings) []lever {
 	}
 	kind := setup.FSDP2
 	if setup.DistTakes(x.kind, "load") {
-		kind = x.kind // already sharded
+		kind = x.kind // keep the kind of a run that is already sharded
 	}
 	add(!x.spread().LoadsSharded(), loadSharded, (*settings).shardFirst)
 	for _, times := range s.worlds {

@@ -122,7 +122,7 @@ func TestLoaderFor(t *testing.T) {
 	}
 }
 
-// TestLeastOfWhatFails checks that a failing probe is an error of the search for the least memory, whichever variant
+// TestLeastOfWhatFails checks that the search for the least memory returns an error if the probe of any variant
 // fails.
 func TestLeastOfWhatFails(t *testing.T) {
 	s := small(t, map[string]any{"batch": 1.0, "limit": 1.0 * units.MiB})
@@ -145,7 +145,7 @@ func TestLeastOfWhatFails(t *testing.T) {
 	}
 }
 
-// TestInTurnStops checks that the calls before the one that stops are done, and most of the rest are not.
+// TestInTurnStops checks that inTurn makes all calls before the one that stops it, and skips most of the later ones.
 func TestInTurnStops(t *testing.T) {
 	const n, enough = 10_000, 7
 	var calls [n]atomic.Bool

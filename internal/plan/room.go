@@ -55,7 +55,7 @@ func (s *search) possiblyMissing() uint64 {
 	return out
 }
 
-// inside reports whether a choice's full estimate fits a room, including the end of its interval if the room is
+// inside reports whether a choice's full estimate fits a room, including the upper end of its interval if the room is
 // careful.
 func (s *search) inside(c *Choice, r room) bool {
 	if !runs(c.Estimate) || r.careful && s.mightNotFit(c) {

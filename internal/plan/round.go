@@ -7,14 +7,14 @@ package plan
 // (3 × 21 × 4 = 252 for 256).
 const (
 	worthRounding = 1.1  // speedup from which the effective batch is changed
-	untimedWorth  = 2    // growth of the batch from which it is changed, if the run was not timed
-	nearEnough    = 0.98 // smallest share of the effective batch
+	untimedWorth  = 2    // growth of the micro-batch from which the effective batch is changed, if the run was not timed
+	nearEnough    = 0.98 // a rounded effective batch is at least this share of the requested one
 	fewDivisors   = 2    // an effective batch whose divisors are no further apart than this factor is kept
 )
 
 // rounder returns the best choice with a micro-batch that does not divide the effective batch, if that is much
 // faster; otherwise the given choice. It compares all variants again: those that gain nothing at the few batches that
-// divide, such as autocast at a batch of 1, may gain the most at others.
+// divide the effective batch, such as autocast at a batch of 1, may gain the most at others.
 func (s *search) rounder(c *Choice, set []settings, r room) (*Choice, error) {
 	if s.rules.locked["batch"] || s.rules.locked["accumulation"] {
 		return c, nil
@@ -39,8 +39,8 @@ func (s *search) rounder(c *Choice, set []settings, r room) (*Choice, error) {
 	return rounded, nil
 }
 
-// mayGain reports whether any variant would be faster than a choice by a factor at the batch after its largest that
-// divides and fits. Batches in between are no faster.
+// mayGain reports whether rounding may make any variant faster than a choice by the given factor. It times each
+// variant at the divisor after the largest one that fits: no batch in between is faster.
 func (s *search) mayGain(c *Choice, set []settings, factor float64, r room) (bool, error) {
 	last := len(s.batches) - 1
 	for _, v := range set {

@@ -30,7 +30,7 @@ func (r rules) writes(setting string, value any) bool {
 // other.
 func readRules(r Request) (rules, error) {
 	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
-	fields := setup.Objects() // fields that a plan never changes may be named too
+	fields := setup.Objects() // a user may also lock fields that a plan never changes
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
 			return out, setup.Wrong("{lock} %s: no such setting%s", f, spelling.Hint(f, fields, "known: "+strings.Join(fields, ", ")))
@@ -53,7 +53,8 @@ func readRules(r Request) (rules, error) {
 	return out, nil
 }
 
-// unreachable reports whether none of the precisions to try can be written so that the run trains.
+// unreachable reports whether none of the precisions to try can be used: each one either never trains or cannot be written
+// to the run's files.
 func (r Request) unreachable(rules rules) bool {
 	today := r.Setup.Precision
 	return !slices.ContainsFunc(rules.precisions(today, r.Card), func(precision string) bool {
@@ -71,7 +72,7 @@ func (s *search) lockUnwritable() {
 		r.locked["checkpointing"] = true
 	}
 	if x.accumulation == 1 && s.target == x.effective() && !r.fixed("accumulation") && !r.writes("accumulation", 2) && s.todayFits() {
-		r.locked["accumulation"] = true // rewriting a loop is not worth a little speed
+		r.locked["accumulation"] = true // a little speed is not worth rewriting the training loop
 	}
 	if (x.attention == setup.Eager || s.lacksFlash()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
 		r.locked["attention"] = true

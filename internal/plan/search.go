@@ -17,8 +17,8 @@ import (
 type search struct {
 	*prober
 	req     Request
-	exact   bool     // for this card itself, not for any card of its generation
-	long    bool     // its runs take a long time to play
+	exact   bool     // simulates this very card, not just its generation
+	long    bool     // each run takes a long time to simulate
 	kind    gpu.Card // determines which kernels run
 	today   settings
 	target  int // effective batch
@@ -58,7 +58,7 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), worlds: fewMore}
 	s.learned = &learned{refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	if s.isRecorded() {
-		s.kind = gpu.Card{} // kernels are those of the recording, on any card
+		s.kind = gpu.Card{} // the recorded kernels are used on every card
 	}
 	if s.rules, err = readRules(r); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s *search) timed(x settings) (candidate, error) {
 		return candidate{}, err
 	}
 	sec := s.stepSeconds(x, p)
-	if sec == 0 { // not timed, so fewer, larger batches count as faster
+	if sec == 0 { // without times, assume that fewer, larger batches are faster
 		sec = float64(x.accumulation)
 	}
 	return candidate{settings: x, probe: p, seconds: sec, rate: float64(x.effective()) / sec}, nil
@@ -175,7 +175,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 func (s *search) fitsAsDrawn(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if c.probe.Exceeds(limit) {
-		return false, nil // it does not fit with any options
+		return false, nil // no allocator options can make it fit
 	}
 	if r.careful {
 		limit -= min(s.mayBeLow(c, limit)+s.possiblyMissing(), limit)

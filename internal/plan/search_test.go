@@ -209,7 +209,8 @@ func s0(s *setup.Setup, p *Plan) settings {
 	return x
 }
 
-// TestImpossible checks that what a model does not support is not searched but listed once, with the family's reason.
+// TestImpossible checks that settings that a model does not support are not searched but listed once, with the
+// family's reason.
 func TestImpossible(t *testing.T) {
 	for _, c := range []struct{ model, change, why string }{
 		{"mpnet-base", "checkpointing", "mpnet does not support gradient checkpointing in transformers"},

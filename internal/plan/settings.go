@@ -24,20 +24,20 @@ type settings struct {
 	paramType, reduceType string
 	load                  string // how weights are loaded
 	bucketView            bool
-	vocabulary, chunks    int // levers that a search never uses; 0 leaves the model unchanged
+	vocabulary, chunks    int // values of levers that the search itself never uses; 0 means unused
 	lora                  adapters
 	levers                leverSet // the levers from the table that are used
 	seed                  int      // added to the run's own seed
 	lengths               int      // index of a remedy for varying lengths, from 1; 0 means none
 }
 
-// adapters is also a lever: LoRA with a rank, as in the run's library.
+// adapters is another lever: LoRA with a given rank, as the run's library implements it.
 type adapters struct {
 	rank int
 	Library
 }
 
-// of returns the adapters for a run that has none.
+// of returns the LoRA configuration that adds these adapters to a run.
 func (a adapters) of(s *setup.Setup) *setup.LoRA {
 	return &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: s.Model.LoRATargets(), PEFT: a.PEFT}
 }
@@ -129,7 +129,7 @@ func (x settings) changes(from settings) int {
 	return n
 }
 
-// describe describes settings: the batch, and the differences from others.
+// describe describes settings x: the batch, and the differences from the settings in from.
 func describe(x, from settings) string {
 	parts := []string{product(x)}
 	add := func(is bool, text string) {

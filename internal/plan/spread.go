@@ -92,7 +92,7 @@ func (s *search) spreadBy(kind string, plain []settings) []settings {
 	return slices.DeleteFunc(out, func(v settings) bool { return v.paramType == "" })
 }
 
-// loadNote returns a note that a choice has to be loaded in parts, or would take less that way.
+// loadNote returns a note that a choice has to be loaded in parts, or would take less memory that way.
 func (s *search) loadNote(c *Choice) string {
 	if !c.settings.spread().LoadsSharded() || !s.today.shardsLater() && c.settings.kind == s.today.kind {
 		return ""

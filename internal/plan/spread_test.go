@@ -45,7 +45,8 @@ func TestLoadSharded(t *testing.T) {
 	}
 }
 
-// TestNextStages checks that DeepSpeed runs move to its next stages, which are one number in its files.
+// TestNextStages checks that DeepSpeed runs move to the next ZeRO stage, which is a single number in DeepSpeed's
+// config.
 func TestNextStages(t *testing.T) {
 	s := run(t, map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 128.0, "precision": "bf16", "checkpointing": true,

@@ -21,7 +21,7 @@ func (s *search) underusedNote(c *Choice) string {
 	if s.long || !s.exact || x.accumulation > 1 || used >= underused || s.rules.locked["batch"] || !s.base.Model.Varies("batch") {
 		return ""
 	}
-	takes, whole, name := s.counted(c.Estimate), s.req.Card.Total, "card" // as in the table
+	takes, whole, name := s.counted(c.Estimate), s.req.Card.Total, "card" // the same figures as in the table
 	if s.byLimit(x) {
 		whole, name = s.base.Limit, "limit"
 	}
@@ -41,7 +41,8 @@ func (s *search) underusedNote(c *Choice) string {
 // share returns bytes as a percentage of whole.
 func share(bytes, whole uint64) float64 { return 100 * float64(bytes) / float64(max(whole, 1)) }
 
-// filling returns the largest of a batch's doublings that leaves some of the card free, with its speed and memory.
+// filling doubles the batch as often as possible while some of the card stays free, and returns the result with its
+// speed and memory.
 func (s *search) filling(x settings) (candidate, error) {
 	at := func(i int) (c candidate, fits bool) {
 		y := x

@@ -64,7 +64,7 @@ func TestStacksDecide(t *testing.T) {
 }
 
 // TestAlignFindsWhatIsMissing checks that allocations present in both recordings are matched whatever one of them
-// lacks, as long as both end alike.
+// lacks, as long as both have the same end.
 func TestAlignFindsWhatIsMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 400).Draw(t, "n")

@@ -103,7 +103,7 @@ func (f *fitter) checkNames() error {
 	return nil
 }
 
-// maxNames bounds the number of monomials.
+// maxNames is the largest number of quantities that may vary. It limits the number of monomials.
 const maxNames = 4
 
 func (f *fitter) checkDistinct() error {

@@ -7,8 +7,8 @@ import (
 	"snug/internal/stream"
 )
 
-// sumAt looks for the result of a sum at event i. It returns the sum, or nil if this is something else, and whether
-// the recording has its buffer.
+// sumAt looks for the result of a sum at event i. It returns the sum, or nil if there is none, and whether the
+// recording has the sum's buffer.
 func (w *writer) sumAt(i int) (sum *columnSum, there bool) {
 	if w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
 		return nil, false
@@ -102,7 +102,7 @@ func (w *writer) product(i int) *columnSum {
 		e = 4
 	}
 	if matrix == nil || result < minRow || result%e != 0 || matrix.coef%result != 0 {
-		return nil // too few elements to be sure
+		return nil // sizes do not match, or are too small to be sure
 	}
 	return &columnSum{incoming: []term{*matrix}, columns: result / e, element: e}
 }

@@ -18,7 +18,7 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 		return
 	}
 	if w.moment(i+1) && w.found.there[w.events[i+1].ID] != nil {
-		return // an input gradient of the same size
+		return // this is not the output, but an input gradient of the same size
 	}
 	out := single(w.base[w.events[i].ID])
 	if out == nil {

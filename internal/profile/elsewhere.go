@@ -102,7 +102,7 @@ func (p *Program) Unplaced() bool {
 }
 
 // onOtherCards returns the program on one card of each generation for which the sizes differ, because cards split
-// sums differently. sizes are those of p at the values.
+// sums differently. sizes holds p's own sizes at these values.
 func (p *Program) onOtherCards(values []int64, sizes []uint64) (out []*Program) {
 	seen := [][]uint64{sizes}
 	for _, name := range []string{"T4", "A100-80GB", "RTX-4090", "H100-80GB", "B200", "RTX-5090"} {

@@ -28,7 +28,7 @@ func transformers() map[string]map[string]any {
 	}
 }
 
-// simulatedOn returns the stream of a setup at a batch on a card.
+// simulatedOn returns the stream of a setup with the given batch on a card.
 func simulatedOn(t *testing.T, fields map[string]any, batch int64, card gpu.Card) *stream.Trace {
 	t.Helper()
 	f := maps.Clone(fields)

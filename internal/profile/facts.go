@@ -9,11 +9,11 @@ type Facts struct {
 	Model         string   `json:"model,omitempty"`         // class of the trained module
 	Params        int      `json:"params,omitempty"`        // number of parameters
 	Trainable     int      `json:"trainable,omitempty"`     // number of trained parameters
-	Parameters    uint64   `json:"parameters,omitempty"`    // bytes on the card, with buffers
-	Gradients     uint64   `json:"gradients,omitempty"`     // bytes once all are allocated
+	Parameters    uint64   `json:"parameters,omitempty"`    // bytes of parameters and buffers on the card
+	Gradients     uint64   `json:"gradients,omitempty"`     // bytes of gradients once all are allocated
 	States        uint64   `json:"states,omitempty"`        // bytes of the optimizer's states
 	Optimizer     string   `json:"optimizer,omitempty"`     // class, such as AdamW
-	Precision     string   `json:"precision,omitempty"`     // as in setups
+	Precision     string   `json:"precision,omitempty"`     // the precision, spelled as in setups
 	Checkpointing *bool    `json:"checkpointing,omitempty"` // activation checkpointing
 	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes per step
 	World         int      `json:"world,omitempty"`         // processes that trained together
@@ -24,7 +24,7 @@ type Facts struct {
 // Timing is the duration of an optimizer step at a size.
 type Timing struct {
 	At      Point   `json:"at"`      // the size
-	Seconds float64 `json:"seconds"` // of one step
+	Seconds float64 `json:"seconds"` // seconds per step
 }
 
 // Seconds returns the time of one forward and backward pass at a size, with its share of the optimizer step. It is a

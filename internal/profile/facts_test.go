@@ -35,7 +35,7 @@ func TestSeconds(t *testing.T) {
 		name         string
 		took         map[int64]float64
 		accumulation int
-		want         float64 // at batch 10
+		want         float64 // seconds at batch 10
 		grows        bool
 	}{
 		{"nothing timed", nil, 1, 0, false},

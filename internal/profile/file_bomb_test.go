@@ -81,9 +81,9 @@ func bombs(t testing.TB) map[string][]byte {
 	const many = 400 << 20
 	events := opening(1)
 	events.uint(0)    // the queue
-	events.uint(0)    // before
-	events.uint(many) // made
-	events.uint(many) // the kinds
+	events.uint(0)    // allocations before the first event
+	events.uint(many) // all allocations
+	events.uint(many) // length of the column of kinds
 	events.out = append(events.out, byte(stream.Alloc))
 	queues := opening(many)
 	queues.uint(7)
@@ -126,7 +126,7 @@ func oneVariant(t testing.TB, queues, made int, columns ...[]byte) []byte {
 	for range queues {
 		e.uint(0)
 	}
-	e.uint(0) // before
+	e.uint(0) // allocations before the first event
 	e.uint(uint64(made))
 	for _, c := range columns {
 		e.bytes(c)

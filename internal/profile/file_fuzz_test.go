@@ -51,7 +51,7 @@ func FuzzRead(f *testing.F) {
 			at[name] = 4
 		}
 		bounded(t, "predicting", 16<<20+1000*len(body), func() { _, _ = p.Predict(at) })
-		p.Facts.Precision = "amp-fp16" // regardless of the file, so that all causes are computed
+		p.Facts.Precision = "amp-fp16" // overrides the file's precision, so that all causes are computed
 		bounded(t, "its margin", 256<<20+20_000*len(body), func() {
 			_, _ = p.Margin(at, gpu.Card{Capability: 80, SMs: 108}, reservedAt(at))
 		})

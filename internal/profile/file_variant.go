@@ -21,7 +21,7 @@ func (e *encoder) variant(v *variant) {
 	}
 	start, err := json.Marshal(v.start)
 	if err != nil {
-		panic("profile: a segment that is not JSON: " + err.Error()) // only numbers and flags
+		panic("profile: a segment that is not JSON: " + err.Error()) // cannot happen: segments contain only numbers and flags
 	}
 	e.bytes(start)
 	e.uint(uint64(len(v.queues)))
@@ -137,7 +137,7 @@ func (d *decoder) segments(v *variant) {
 		d.fail("more than %d bytes of segments", maxSegments)
 		return
 	}
-	if d.segmentCommas += bytes.Count(text, []byte(",")); d.segmentCommas > maxCommas { // each may be a segment
+	if d.segmentCommas += bytes.Count(text, []byte(",")); d.segmentCommas > maxCommas { // each comma may separate two segments
 		d.fail("more than %d values in its segments", maxCommas)
 		return
 	}

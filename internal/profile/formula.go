@@ -98,8 +98,8 @@ const (
 	Exact Certainty = iota
 	// Fitted means that the formula explains the recordings, but there are too few to check it.
 	Fitted
-	// Bounded means that no simple formula explains the recordings. This one is an upper bound on the size that is
-	// expected.
+	// Bounded means that no simple formula explains the recordings. The formula is an upper bound on the expected
+	// size.
 	Bounded
 	// Measured means that a kernel's workspace was measured separately at many sizes. At the recorded sizes, the
 	// measurements agree with the recordings.
@@ -116,8 +116,8 @@ type formula struct {
 	certainty Certainty
 }
 
-// bytes evaluates f on a card for the given quantities and monomials; recording is the one made at exactly that size,
-// or none. A result of 0 means that the allocation is not made.
+// bytes evaluates f on a card for the given quantities and monomials; recording is the index of the recording made at
+// exactly that size, or none. A result of 0 means that the allocation is not made.
 func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, recording int) (uint64, error) {
 	for _, o := range f.seen {
 		if o.recording == recording {

@@ -15,15 +15,15 @@ import (
 // change summarizes how the allocations of one recording differ from those of a smaller one, in bytes of the larger.
 type change struct {
 	all           uint64
-	grown, shrunk uint64 // shrunk in bytes of the smaller one
+	grown, shrunk uint64 // bytes that grew, and bytes that shrank, the latter measured in the smaller recording
 	kept          uint64 // grown tensors that lived while others were allocated
-	faster        uint64 // among kept: grew faster than the quantity, but not as its square or cube
-	squares       uint64 // among kept: grew as its square or cube
+	faster        uint64 // part of kept that grew faster than the quantity, but not as its square or cube
+	squares       uint64 // part of kept that grew as the square or cube of the quantity
 }
 
 // likely returns an error for two recordings whose stated sizes are probably wrong, and adds warnings for other
-// anomalies. Quadratic growth is unusual only in the batch: attention grows quadratically with sequence length, and
-// images with their side.
+// anomalies. Quadratic growth is unusual only in the batch: attention grows quadratically with the sequence length,
+// and images with their side length.
 func (f *fitter) likely(from, to int, pairs []int32) error {
 	name, ratio := f.grew(from, to)
 	if ratio == 0 {

@@ -15,10 +15,10 @@ import (
 // others have these causes, handled as follows:
 //
 //   - Workspaces without a formula or a measurement. The run is planned with them at zero, half, one
-//     and a half times and twice their size. If the peak does not change, no prediction was off by a
-//     segment; otherwise these plans are the bounds. For workspaces guessed from similar
-//     convolutions these bounds would be too wide, because most guesses are right: instead their
-//     bounds are the errors of such predictions (Guessed).
+//     and a half times and twice their size. If the peak stays the same, no prediction was off by a
+//     segment; otherwise the peaks of these plans are the bounds. For workspaces guessed from similar
+//     convolutions these bounds would be too wide, because most guesses are right. Their bounds are
+//     the measured errors of predictions with guesses (Guessed).
 //   - Recordings of programs that differ, for example because a large batch uses different
 //     kernels. Then some tensors have no counterpart or no formula, and others are paired wrongly
 //     (Unlike).
@@ -98,7 +98,7 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 		had, has := was.Flash(), card.Flash()
 		w.known(Attention, known.FlashLost, had && !has)
 		w.known(Attention, known.FlashGained, has && !had)
-		guess = func(f *formula) bool { return f.measured != nil } // only valid on the card that was measured
+		guess = func(f *formula) bool { return f.measured != nil } // measurements are valid only on the card that was measured
 	}
 	if p.recordedAt(values) == none {
 		if p.Unplaced() {
@@ -122,7 +122,7 @@ func (p *Program) below(values []int64) bool {
 	return false
 }
 
-// unpaired returns the peak memory in tensors that only one recording has, or that no formula gives. Short-lived
+// unpaired returns the peak memory in tensors that only one recording has, or that have no formula. Short-lived
 // allocations are kernel workspaces, not tensors.
 func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 	alive, now := map[uint32]uint64{}, uint64(0)

@@ -26,7 +26,7 @@ type notes struct {
 	} `json:"ahead"`
 }
 
-// noted is the tensors in one call, or in one batch from a loader.
+// noted describes the tensors in one model call, or in one batch from a loader.
 type noted struct {
 	Time   int64  `json:"time"` // microseconds since the epoch
 	Grad   bool   `json:"grad"` // gradients were on
@@ -37,7 +37,7 @@ type noted struct {
 type inputs map[string]struct {
 	Shape []int64 `json:"shape"`
 	Sum   int64   `json:"sum"`  // sum of the lengths in the tensor
-	Most  int64   `json:"most"` // the longest of them
+	Most  int64   `json:"most"` // the largest length
 	Each  []int64 `json:"each"` // the lengths themselves
 }
 

@@ -13,8 +13,8 @@ import (
 // A search for the largest batch needs only the peaks of one program at many sizes. Package bestfit computes them
 // without generating the stream.
 
-// maxStreams is the number of CUDA streams from which package bestfit, which has tables for each, costs more memory
-// than it saves time.
+// maxStreams is the largest number of CUDA streams for which package bestfit is used. It has tables for each stream,
+// so with more streams it costs more memory than the saved time is worth.
 const maxStreams = 64
 
 // survey returns the largest number of a variant's allocations that are alive at once, or 0 if package bestfit cannot

@@ -20,11 +20,12 @@ import "fmt"
 //	ragged_margin.go     how far other runs differ from it
 //	ragged_file.go       all of this in memory.snug
 
-// ragged describes how the steps of a program differ. Its formulas use the quantities of the run, followed by these.
+// ragged describes how the steps of a program differ. The program's formulas use the quantities of the run, followed
+// by those of a step.
 type ragged struct {
 	quantities []quantity
 	data       data
-	only       *drawnRun        // a single run; nil means the median of several
+	only       *drawnRun        // the only run to play; nil means the median of several runs
 	given      []int64          // the length of each step, as given by the user; nil if drawn from the data
 	steps      [][]recordedStep // by variant
 	carried    []map[uint32]int // by variant: allocations of the last step but one that the last step frees, and their counterparts in the last step

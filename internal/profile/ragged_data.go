@@ -38,7 +38,7 @@ const (
 	FromSteps   = "steps"
 )
 
-// enoughBatches is the number of batches from which they are preferred to the recorded steps.
+// enoughBatches is the smallest number of batches that are used instead of the recorded steps.
 const enoughBatches = 8
 
 // data returns the values that the quantities can have, from the best available source.

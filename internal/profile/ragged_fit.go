@@ -21,10 +21,11 @@ type raggedFitter struct {
 	order      []int32 // the families, in order of first appearance
 	sums       *sums
 	chosen     []int
-	abouts     map[string]*formula // sums that give sizes to within a block
+	abouts     map[string]*formula // cached results of about
 }
 
-// ragged returns a fitter for recordings whose steps differ, or nil if they do not or the probe did not see it.
+// ragged returns a fitter for recordings whose steps differ, or nil if the steps are the same or the probe did not
+// see the difference.
 func (f *fitter) ragged() *raggedFitter {
 	r := &raggedFitter{fitter: f, abouts: map[string]*formula{}}
 	var steps [][]map[string]int64

@@ -14,7 +14,7 @@ type section struct {
 	event  int    // its first event
 	first  uint32 // its first allocation
 	next   uint32 // the first allocation after it
-	point  int    // number of its step among all steps of all recordings; for the part before the first step, that of the first step
+	point  int    // number of its step among all steps of all recordings; the part before the first step belongs to the first step
 	events int    // number of events
 }
 
@@ -39,7 +39,7 @@ func cut(d *snapshot.Device, n *notes) []section {
 			made++
 		}
 	}
-	for ; s < len(ends); s++ { // the last events of the last step
+	for ; s < len(ends); s++ { // close the last step, and any steps without events
 		out[s].next, out[s].events = made, len(d.Trace.Events)-out[s].event
 		if s+1 < len(ends) {
 			out[s+1].event, out[s+1].first = len(d.Trace.Events), made
@@ -60,8 +60,8 @@ func (n *notes) begin() int64 {
 
 // family is a set of corresponding allocations in all steps of all recordings.
 type family struct {
-	obs []observation // by point, in order; recording is the point
-	odd bool          // one step has two allocations of different sizes, so the alignment is wrong
+	obs []observation // by point, in order; the field recording holds the point
+	odd bool          // includes two allocations of different sizes from one step, so the alignment is wrong
 }
 
 // families joins the allocations of aligned sections (a disjoint-set forest).

@@ -240,7 +240,7 @@ func (s *sums) shares(obs []observation, mono int) (low, high float64) {
 	return low, high
 }
 
-// first returns the index of the product that consists of only that quantity, or 0.
+// first returns the index of the product that consists of this quantity alone, or 0.
 func (s *sums) first(quantity int) int {
 	for i, m := range s.monos {
 		if m.degree() == 1 && quantity >= 0 && m[quantity] == 1 {

@@ -102,7 +102,7 @@ func TestRaggedSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if off := want.PeakAllocated - min(got.PeakAllocated, want.PeakAllocated); off > want.PeakAllocated/100 || got.PeakReserved != want.PeakReserved {
-		t.Errorf("got %v, want %v", got, want) // allocated: buffers of sums that only large batches need are missing
+		t.Errorf("got %v, want %v", got, want) // only PeakAllocated may be lower, by the buffers that sums need in large batches only
 	}
 }
 

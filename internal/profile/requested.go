@@ -11,8 +11,9 @@ import (
 
 const quantum = allocator.Quantum
 
-// Requested returns the peak of the memory in a run's tensors at a size, each rounded up as under any options: no
-// allocator can use less. It takes one pass over the events, whereas playing them takes a search for each.
+// Requested returns the peak memory of a run's tensors at a size. Each is rounded up only as far as under all
+// allocator options, so that no allocator can use less. This takes one pass over the events, whereas playing them
+// takes a search for each.
 func (p *Program) Requested(at Point) (uint64, error) {
 	values, err := p.values(at)
 	if err != nil {
@@ -30,7 +31,7 @@ func (p *Program) Requested(at Point) (uint64, error) {
 		return 0, fmt.Errorf("%s would need %w", at, err)
 	}
 	v := p.nearest(values)
-	held := make([]uint64, v.whole.made) // bytes of each allocation while it is alive
+	held := make([]uint64, v.whole.made) // bytes of each live allocation
 	now := v.begun(held)
 	most := now
 	for offset, events := range v.whole.parts() {

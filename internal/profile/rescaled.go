@@ -9,8 +9,8 @@ import (
 	"snug/internal/stream"
 )
 
-// rescaled returns programs in which some allocations take other shares of their predicted sizes; none if the variant
-// has no such allocation.
+// rescaled returns programs in which these allocations are smaller or larger than predicted, or nil if the variant
+// has none of them.
 func (p *Program) rescaled(v *variant, sizes []uint64, these func(*formula) bool) []*Program {
 	there := slices.ContainsFunc(v.events, func(e event) bool {
 		return e.kind == stream.Alloc && sizes[e.formula] > 0 && these(&p.formulas[e.formula])

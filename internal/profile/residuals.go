@@ -25,8 +25,8 @@ func (r Residual) With(off float64) Residual { return r.Or(Residual{Cases: 1, Lo
 
 // Residuals are prediction errors by cause. `make accuracy` writes them.
 //
-// They cover all 446 predictions. When taken only from the other models, they cover 441, and 445 if each model's
-// convolutions are removed from cuDNN's table.
+// They cover all 446 predictions. If each model is compared only with the errors of the other models, they cover 441
+// predictions, or 445 if the model's convolutions are also removed from cuDNN's table.
 type Residuals struct {
 	Guessed Residual `json:"guessed"` // the model's convolutions are unmeasured, and guesses for them affect the peak
 	Unlike  Residual `json:"unlike"`  // the recordings differ in more than their size
@@ -35,7 +35,7 @@ type Residuals struct {
 	// FlashLost is simulated, not measured, from the setups in dev.jsonl with and without flash attention. The
 	// difference is largest if heads share keys, which other kernels copy for each head.
 	FlashLost   Residual `json:"flash_lost"`
-	FlashGained Residual `json:"flash_gained"` // the reverse, for a card that has flash attention when the recorded card does not
+	FlashGained Residual `json:"flash_gained"` // the same for a card that has flash attention when the recorded card does not
 }
 
 //go:embed residuals.json

@@ -12,9 +12,9 @@ type step uint8
 
 const (
 	start step = iota
-	pair       // an allocation of a with one of b
-	skipA      // an allocation that only a has
-	skipB      // an allocation that only b has
+	pair       // pairs an allocation of a with one of b
+	skipA      // skips an allocation that only a has
+	skipB      // skips an allocation that only b has
 )
 
 // The scores. A gap costs less than half the value of a sure pair, so that one missing allocation is recognized as
@@ -110,7 +110,7 @@ func (al *aligner) worth(i, j int) int32 {
 	case al.alike(i, j):
 		return oddPair
 	}
-	return 2*gapCost - 1 // never better than two gaps
+	return 2*gapCost - 1 // always worse than two gaps
 }
 
 // apart returns by how many allocations two lifetimes differ.

@@ -34,7 +34,7 @@ type observation struct {
 	size      uint64
 }
 
-// maxTerms is the largest number of terms in a formula; sizes are sums of few things.
+// maxTerms is the largest number of terms in a formula. Real sizes need no more.
 const maxTerms = 3
 
 // solve returns the simplest formula that gives the observed sizes exactly, or nil if there is none. Fewer terms are

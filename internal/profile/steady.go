@@ -84,7 +84,7 @@ func (v *variant) inOrder() {
 type whole struct {
 	events []event
 	period int    // number of events at the end that repeat
-	count  uint32 // number of allocations among them
+	count  uint32 // number of allocations among the repeated events
 	made   uint32
 	most   int // most allocations alive at once; 0 if package bestfit cannot play it
 }

@@ -16,7 +16,7 @@ import (
 // batch, and among all such stretches the first update leaves by far the most memory behind.
 
 // leavingOut returns, for one variant, the programs of a run that never updates and of a run that first updates one
-// step later, if they can be derived. Only runs in float16 have them.
+// step later, if they can be derived. It returns nil unless the run uses float16.
 func (p *Program) leavingOut(v *variant) []*Program {
 	if p.Facts.Precision != "amp-fp16" {
 		return nil
@@ -103,7 +103,7 @@ func (p *Program) inUpdates(v *variant, states, begins []int) map[int]bool {
 	return out
 }
 
-// alike reports whether two events do the same, on whichever allocation.
+// alike reports whether two events are equal except for the allocation that they refer to.
 func (e event) alike(o event) bool {
 	return e.kind == o.kind && e.queue == o.queue && (e.kind != stream.Alloc || e.formula == o.formula)
 }

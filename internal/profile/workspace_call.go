@@ -84,9 +84,9 @@ func (w *writer) steep(c call, f *formula) bool {
 	return w.exceeds(f.growing(), w.copies(c, 0))
 }
 
-// partly returns the terms of all copies for a kernel that, in small batches, copied only some of its tensors or took
-// more than all of them; neither lasts as batches grow. It returns nil for other workspaces. The backward shows which
-// input belongs to an output.
+// partly returns the terms of copies of all tensors, for a kernel that needed less or more than that in the small
+// recorded batches. Larger batches are assumed to copy all tensors. It returns nil for other workspaces. The backward
+// shows which input belongs to an output.
 func (w *writer) partly(c call, f *formula, obs []observation) []term {
 	out := single(c.output)
 	if out == nil {

@@ -25,7 +25,7 @@ func (w *worstCase) because(c Cause) {
 	}
 }
 
-// known adds a cause that needs no planning, if is is true.
+// known adds a cause that needs no planning. is reports whether the cause applies.
 func (w *worstCase) known(c Cause, r Residual, is bool) {
 	if is {
 		w.residual = w.residual.Or(r)

@@ -140,7 +140,7 @@ func (w *writer) monos(i int) []float64 {
 	return w.f.program.at(w.f.points[w.k])
 }
 
-// observed yields the sizes of an allocation, each with the products of the quantities there.
+// observed yields the sizes of an allocation, each with the products of the quantities in its recording.
 func (w *writer) observed(id uint32) func(yield func([]float64, uint64) bool) {
 	return func(yield func([]float64, uint64) bool) {
 		if w.ragged != nil {

@@ -51,9 +51,9 @@ type (
 	Number struct {
 		Pos
 		Text  string
-		Int   int64   // its value, if it is an integer that fits
-		IsInt bool    // whether Int is set
-		Float float64 // its value, for integers too; for an imaginary literal the factor of j
+		Int   int64   // the value, if it is an integer that fits into an int64
+		IsInt bool    // Int is set
+		Float float64 // the value, also of an integer; for an imaginary literal, the factor of j
 	}
 	// Str is a string or bytes literal. Adjacent literals are joined and escapes resolved.
 	Str struct {
@@ -177,7 +177,7 @@ type (
 
 // Arg is an argument of a call or a base of a class.
 type Arg struct {
-	Name  string // of a keyword argument, otherwise ""
+	Name  string // name of a keyword argument; otherwise ""
 	Stars int    // 1 for *Value, 2 for **Value
 	Value Expr
 }
@@ -258,7 +258,7 @@ type (
 		Pos
 		Module string
 		Level  int
-		Names  []Alias // one with the name "*" for all
+		Names  []Alias // a single "*" imports all names
 	}
 	// Global is global Names.
 	Global struct {

@@ -62,7 +62,7 @@ func (e escapes) one(out []byte, src string) (_ []byte, n int, wrong string) {
 		return append(out, '\n'), 2, ""
 	case src[0] == '\r':
 		return append(out, '\n'), 1, ""
-	case src[0] != '\\': // a brace
+	case src[0] != '\\': // {{ or }}
 		return append(out, src[0]), min(2, len(src)), ""
 	case len(src) == 1:
 		return append(out, '\\'), 1, ""

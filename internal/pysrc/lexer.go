@@ -14,7 +14,7 @@ import (
 type lexer struct {
 	src       string
 	at        int // the next byte
-	line      int // of at, from 1
+	line      int // line number of at, from 1
 	lineStart int // offset where that line begins
 	tokens    []token
 	indents   []width

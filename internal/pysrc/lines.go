@@ -9,7 +9,7 @@ import "strings"
 // otherwise the result would depend on the width of a tab.
 type width struct{ columns, bytes int }
 
-// beginLine reads the indentation of a line of code, and skips lines without any.
+// beginLine reads the indentation of a line of code, and skips lines without code.
 func (l *lexer) beginLine() {
 	for l.at < len(l.src) && l.err == nil {
 		w := l.indentation()
@@ -28,7 +28,7 @@ func (l *lexer) beginLine() {
 	}
 }
 
-// indentation reads white space. If the line is continued on the next, its own indentation counts.
+// indentation reads white space. If a backslash joins the line to the next one, the first line's indentation counts.
 func (l *lexer) indentation() width {
 	var w, joined width
 	isJoined := false

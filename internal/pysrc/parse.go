@@ -162,8 +162,8 @@ func (p *parser) link(n *int) bool {
 	return true
 }
 
-// try reads something that may turn out to be something else. If read returns false or fails, the parser returns to
-// where it was.
+// try calls read, and reports whether it succeeded. If read returns false or fails, the parser goes back to where it
+// was.
 func (p *parser) try(read func() bool) bool {
 	at, depth := p.at, p.depth
 	if read() && p.err == nil {

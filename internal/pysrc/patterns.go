@@ -8,7 +8,7 @@ type pattern struct {
 	any      bool // it matches everything
 }
 
-// match reads a match statement. It returns nil if the word is a name.
+// match reads a match statement. It returns nil if match is just a name here.
 func (p *parser) match() Stmt {
 	s := &Match{Pos: p.pos()}
 	isMatch := p.try(func() bool {

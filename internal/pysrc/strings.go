@@ -119,7 +119,7 @@ func (p *parser) field(j *joined) {
 		return
 	}
 	value := p.valuesOrYield()
-	if p.accept("=") { // its source precedes its value
+	if p.accept("=") { // f"{x=}" puts the source text before the value
 		j.add(open.pos(), p.sourceFrom(first))
 	}
 	j.flush()

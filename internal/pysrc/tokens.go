@@ -15,7 +15,7 @@ const (
 	str
 	fStart // the prefix and opening quote of an f-string
 	fText  // text between the fields of an f-string, or in a format spec
-	fEnd   // its closing quote
+	fEnd   // the closing quote of an f-string
 	keyword
 	op
 )

@@ -15,8 +15,8 @@ import (
 type command struct {
 	files      userFiles
 	args       []string
-	shown      []string // args with the user's own names of copied files
-	env        []string // NAME=value, over the environment
+	shown      []string // args, with the user's own file names instead of the copies' names
+	env        []string // NAME=value, overriding the environment
 	placements []string // descriptions of the values that were put somewhere without a placeholder
 	batch      string   // the text of the batch script, if any
 	filled     setup.Values

@@ -16,7 +16,7 @@ import (
 type Comparison struct {
 	Setup    *setup.Setup     // the run that was estimated
 	Fields   map[string]any   // the setup as it was written, with the run's size
-	Estimate *estimate.Answer // for this setup
+	Estimate *estimate.Answer // the estimate for this setup
 	Figures  []Figure         // one for each measured peak
 }
 

@@ -40,7 +40,7 @@ func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder st
 		if err := b.replaceFile(c, file, copies[file], folder); err != nil {
 			return err
 		}
-		if file == script { // imports from its own folder still work
+		if file == script { // so that imports from the original's folder still work
 			c.env = append(c.env, "PYTHONPATH="+b.files.absolute(filepath.Dir(file)))
 		}
 	}

@@ -27,7 +27,7 @@ type Env struct {
 	Store          func() (Store, error)                // opens the measurement store; nil: nothing is stored
 	Now            func() time.Time                     // nil: this machine's clock
 	After          func(time.Duration) <-chan time.Time // a timer; nil: this machine's clock
-	Events         Events                               // called when something happens
+	Events         Events                               // callbacks that report progress
 }
 
 // Files is the file system that the command will see. Names are absolute or relative to the folder that the command

@@ -8,7 +8,7 @@ import "snug/internal/run"
 type Events struct {
 	// Say gets a message for the user: a warning, something done unasked, or what the run is waiting for.
 	Say func(text string)
-	// Started is called when run n out of a total of "of" begins.
+	// Started is called when a run begins; n counts the runs from 1, and of is their total.
 	Started func(t *Trial, n, of int)
 	// Stepped is called after each step of a run.
 	Stepped func(t *Trial, steps int)

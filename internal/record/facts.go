@@ -26,7 +26,7 @@ func facts(trials []*Trial) profile.Facts {
 	if len(x.Batches) > 0 {
 		b := x.Batches[0]
 		f.Model = b.Module
-		if b.Checkpointing || x.Versions["transformers"] != "" { // other modules do not report it
+		if b.Checkpointing || x.Versions["transformers"] != "" { // other modules do not report checkpointing
 			f.Checkpointing = &b.Checkpointing
 		}
 	}

@@ -29,7 +29,7 @@ func (s *Session) keepRecording(r *Result, t *Trial) error {
 	if err := s.copyFile(t.Report.Snapshot.File, to); err != nil {
 		return fmt.Errorf("--keep %s: %w", to, cause(err))
 	}
-	if !slices.Contains(r.Kept, to) { // recording a run again replaces its file
+	if !slices.Contains(r.Kept, to) { // a run that is recorded again replaces its file
 		r.Kept = append(r.Kept, to)
 	}
 	s.say("kept as %s", to)

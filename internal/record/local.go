@@ -12,7 +12,7 @@ import (
 	"snug/internal/run"
 )
 
-// Access to this machine; no other file in the package has any.
+// No other file in this package accesses the machine directly.
 
 // localFiles is this machine's file system, seen from this process's folder. It refuses pipes and devices without
 // waiting for them.

@@ -131,7 +131,7 @@ func (c *changing) Report(context.Context) (*gpu.Report, error) {
 // The next trial waits until the previous one's memory is free again, and is not run if that never happens.
 func TestSettle(t *testing.T) {
 	for _, c := range []struct {
-		free []uint64 // at the first query, before anything runs, and at the following ones
+		free []uint64 // at each query; the first is made before anything runs
 		err  string
 	}{
 		{[]uint64{140 << 30, 140 << 30, 140 << 30}, ""},

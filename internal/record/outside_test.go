@@ -42,7 +42,7 @@ func TestOutsideComesThroughEnv(t *testing.T) {
 				return true
 			}
 			from, ok := x.X.(*ast.Ident)
-			if !ok || from.Obj != nil { // a variable of that name
+			if !ok || from.Obj != nil { // a local variable with the package's name
 				return true
 			}
 			allowed, watched := outside[from.Name]

@@ -39,7 +39,7 @@ func placeholderIn(word string) string {
 	if m := placeholder.Find(word); m != nil {
 		return m[1]
 	}
-	if strings.Contains(strings.ReplaceAll(word, "${", ""), "{batch}") { // within the text of sh -c
+	if strings.Contains(strings.ReplaceAll(word, "${", ""), "{batch}") { // as part of a longer text, such as that of sh -c
 		return "batch"
 	}
 	return ""

@@ -13,7 +13,7 @@ import (
 	"snug/internal/profile"
 )
 
-// Output files that could not be written after the runs are refused before them.
+// Runs take long, so output files that cannot be written are reported before the first run.
 
 // errNotRegular is for devices and pipes, which must not be replaced by a file.
 var errNotRegular = errors.New("not a regular file")
@@ -68,7 +68,7 @@ func CheckReplaceable(in Files, path string) error {
 	}
 	info, err := in.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(in, path) {
-		return nil // writing reports what is wrong, if anything
+		return nil // if the file cannot be written, writing it returns the error
 	}
 	return errors.New("the file exists and is not a profile, so it was not replaced; name another file")
 }

@@ -13,7 +13,7 @@ import (
 // is like all later ones.
 const (
 	DefaultSteps   = 3                // optimizer steps per run
-	DefaultTimeout = 15 * time.Minute // for one run
+	DefaultTimeout = 15 * time.Minute // time limit for one run
 )
 
 // Plan describes what to record.
@@ -34,7 +34,7 @@ type Plan struct {
 	Steps       int           // optimizer steps to record, at least 1
 	Stacks      bool          // record where allocations come from: slower steps, more reliable profiles
 	KeepRunning bool          // the command continues after its recorded steps
-	Timeout     time.Duration // for one run; 0: none
+	Timeout     time.Duration // time limit for one run; 0: none
 	Quiet       bool          // the user does not see what the command prints
 	Failures    int           // snapshots of failed requests to keep (failures.go); 0: none
 	Limit       uint64        // most bytes that PyTorch may reserve on a GPU; 0: no limit
@@ -56,9 +56,9 @@ type Measure struct {
 	Steady     float64 // a run ends early once its step time is known to within this fraction
 	WorstFirst bool    // the first batch contains the longest samples in the dataset
 
-	StartTimeout time.Duration // until the first step; 0: none
-	StepTimeout  time.Duration // from one step to the next; 0: none
-	EndTimeout   time.Duration // from the last step to the end of the command; 0: the default
+	StartTimeout time.Duration // time limit for the first step; 0: none
+	StepTimeout  time.Duration // time limit from one step to the next; 0: none
+	EndTimeout   time.Duration // time limit from the last step to the end of the command; 0: the default
 }
 
 // oomTimeout is how long a trial's processes may continue after one of them ran out of GPU memory: a launcher needs a

@@ -96,7 +96,7 @@ func (s *Session) measure(ctx context.Context, r *Result) error {
 	r.Notes = nil
 	s.note(r, "with --stacks the command failed (%v); recorded without stacks", err)
 	for _, t := range s.bound {
-		_ = t.Discard() // Close tries once more
+		_ = t.Discard() // if this fails, Close tries again
 	}
 	s.plan.Stacks = false
 	if err := s.bindAll(); err != nil {

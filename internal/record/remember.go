@@ -19,7 +19,7 @@ func (s *Session) remember(r *Result) {
 	}
 	kept, err := s.env.Store()
 	if err == nil {
-		defer kept.Close() //nolint:errcheck // what was added is on disk by then
+		defer kept.Close() //nolint:errcheck // Add has already written the runs to disk
 		var rows []store.Run
 		for _, t := range r.Trials {
 			rows = append(rows, s.row(t))

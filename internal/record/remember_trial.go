@@ -18,6 +18,6 @@ func (s *Session) Remember(t *Trial, ref *Reference) error {
 	if err != nil {
 		return err
 	}
-	defer kept.Close() //nolint:errcheck // what was added is on disk by then
+	defer kept.Close() //nolint:errcheck // Add has already written the run to disk
 	return kept.Add(s.row(t))
 }

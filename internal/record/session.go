@@ -74,7 +74,7 @@ func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 func (s *Session) Close() {
 	_ = s.work.Remove()
 	s.removeShared()
-	s.env.Signals.Stop(s.signals) // last: a second Ctrl-C would leave the folder behind
+	s.env.Signals.Stop(s.signals) // only now, because a second Ctrl-C would leave the folder behind
 }
 
 // checkPlan returns an error for a plan that cannot run on any machine.
@@ -102,7 +102,7 @@ func (s *Session) checkPlan() error {
 
 // prepare does the work that precedes the first run.
 func (s *Session) prepare(ctx context.Context) error {
-	if l := s.binder.launch; l.Lost { // the command would train unrecorded, or wait in a queue
+	if l := s.binder.launch; l.Lost { // such a command would train unrecorded, or wait in a queue
 		return errors.New(l.Warning)
 	}
 	if err := s.checkPlaces(); err != nil {

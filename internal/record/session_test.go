@@ -216,7 +216,7 @@ func TestRefused(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if want == "the training command in its own" { // internal/run's text
+		if want == "the training command in its own" { // this message comes from internal/run
 			want = run.ReadLaunch(p.Command).Warning
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {

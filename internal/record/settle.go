@@ -11,12 +11,12 @@ import (
 	"snug/internal/units"
 )
 
-// A trial needs the card in the same state as the trial before it. After a process has ended, its driver takes a
-// moment to free its memory; a process that was left behind keeps it.
+// A trial needs the card in the same state as the trial before it. After a process has ended, the driver takes a
+// moment to free its memory; a process that was left behind keeps its memory.
 
 const (
 	settleTime  = 30_000 * time.Millisecond // time for memory to be freed
-	settleLook  = 250 * time.Millisecond    // between two queries
+	settleLook  = 250 * time.Millisecond    // interval between two queries
 	settleSlack = 128 << 20                 // bytes that a display or another small process may take meanwhile
 )
 

@@ -34,7 +34,7 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	shell := c.shellOf(program, at, text)
 	switch {
 	case at == program && (!c.files.isExecutable(file) || !strings.HasPrefix(text, "#!")):
-		return true, nil // unchanged: the system reports why it cannot be started
+		return true, nil // leave the command unchanged; the system reports why it cannot be started
 	case shell == nil && usesOwnPath.In(text):
 		return false, fmt.Errorf("%s uses its own path ($0), which a changed copy cannot provide in this command; %s", file, fromOutside)
 	case shell == nil:
@@ -50,7 +50,7 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 
 const fromOutside = "let it read a variable, like BATCH=${BATCH:-8}, and put BATCH={batch} before the command"
 
-// bashSource matches bash's name for the script's own path, unless it differs from $0.
+// bashSource matches BASH_SOURCE if it means the script's own path, like $0.
 var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 
 // usesOwnPath matches uses of a script's own path.
@@ -116,8 +116,8 @@ func shellOptions(words []string) int {
 		case w == "" || w[0] != '-' && w[0] != '+':
 			return i
 		case strings.ContainsAny(w, "cs"):
-			return -1 // it does not run a file
-		case strings.ContainsAny(w, "oO"): // -euo pipefail
+			return -1 // with -c or -s, the shell does not run a file
+		case strings.ContainsAny(w, "oO"): // the next word is this option's value, as in -euo pipefail
 			i++
 		}
 	}

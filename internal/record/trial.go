@@ -19,7 +19,7 @@ type Trial struct {
 
 	Outcome    *run.Outcome // how the run went; nil before it ran
 	Report     *run.Report  // the training process that reserved the most; nil if none trained
-	Processes  int          // how many trained
+	Processes  int          // number of processes that trained
 	Comparison *Comparison  // nil if there is no estimate to compare it with
 	Notes      []string     // remarks about a usable run
 

@@ -79,7 +79,7 @@ func valueAt(text string, begin, end int, k kind) (from int, ends string, ok boo
 		rest = rest[1:]
 	}
 	word := strings.TrimRight(text[:begin], "-+~")
-	starts := word == "" || strings.ContainsRune(spaces, rune(word[len(word)-1])) // a separate word
+	starts := word == "" || strings.ContainsRune(spaces, rune(word[len(word)-1])) // the name begins a word
 	isFlag := len(word) < begin && text[begin-1] == '-' && (starts || strings.ContainsRune(`"'(`, rune(word[len(word)-1])))
 	trimmed := strings.TrimLeft(rest, spaces)
 	switch {

@@ -27,7 +27,7 @@ var certainWords = []string{
 // likelyWords denote secrets as a word of a name; token also at its end.
 var likelyWords = []string{"token", "tokens", "key", "keys", "pass", "apikeys", "bearer", "authorization"}
 
-// hints are substrings of which every secret name contains one, and most other names none.
+// hints are substrings: every secret name contains one of them, and most other names contain none.
 var hints = []string{"token", "key", "pass", "pwd", "secret", "cred", "auth", "bearer"}
 
 // kindOf returns the kind of a name, judging by its words: --hf_token, hubToken and +trainer.hub_token all contain
@@ -43,7 +43,7 @@ func kindOf(name string) kind {
 			return certain
 		}
 	}
-	for i := range words[1:] { // api_key_file
+	for i := range words[1:] { // two words that form a certain one, as in api_key_file
 		if slices.Contains(certainWords, words[i]+words[i+1]) {
 			return certain
 		}

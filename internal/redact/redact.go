@@ -31,8 +31,7 @@ func Words(words []string) []string {
 }
 
 // secretIn returns the secret at the end of a word, as the value of the flag before it or of a name within it; "" if
-// there is none. A word that looks like a flag is the next flag, a script is what the command runs, and the text of
-// sh -c is not a value.
+// there is none. Another flag, the script that the command runs, and the text of sh -c are not the value of a flag.
 func secretIn(before, word string) string {
 	isFlag := strings.HasPrefix(before, "-") && !strings.ContainsAny(before, "= \t\n")
 	if isFlag && !strings.HasPrefix(word, "-") && !isScript(word) && isSecret(kindOf(before), word) {

@@ -30,7 +30,7 @@ func ValuesOf(words, env []string) Values {
 	}
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		if k := kindOf(name); k == certain || !strings.HasPrefix(value, "/") { // not a file's path
+		if k := kindOf(name); k == certain || !strings.HasPrefix(value, "/") { // a file's path is not a secret
 			add(k, value)
 		}
 	}

@@ -106,8 +106,8 @@ func play(a *allocator.Allocator, d *snapshot.Device, driver allocator.Device, v
 	return out, nil
 }
 
-// asCard rewrites an out-of-memory error for a card as large as the limit, because a recording does not have the size
-// of the real one.
+// asCard rewrites an out-of-memory error for a card as large as the limit, because a recording does not contain the
+// real card's size.
 func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
 	if limit == 0 {
 		return

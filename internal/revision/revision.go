@@ -177,7 +177,7 @@ func (g git) write(entries []entry, root *os.Root) (left []string, err error) {
 		inside, err := e.writeFrom(in, root)
 		if err != nil {
 			_ = out.Close()
-			_ = cmd.Wait() // git ends because its output is not read; the file's error is the cause
+			_ = cmd.Wait() // git fails only because its output is no longer read; err is the cause
 			return nil, fmt.Errorf("writing %s: %w", e.path, err)
 		}
 		if !inside {

@@ -72,7 +72,7 @@ func written(t *testing.T, dir string) map[string]string {
 func TestExtract(t *testing.T) {
 	files := map[string]string{
 		"train.yaml": "batch: 4\n", "conf/a b.yaml": "x: 1", "conf/ü\n.yaml": "", "empty": "",
-		".gitattributes": "*.yaml export-ignore filter=broken\n", // neither applies
+		".gitattributes": "*.yaml export-ignore filter=broken\n", // Extract ignores both attributes
 	}
 	dir := repository(t, files, map[string]string{"conf/link.yaml": "../train.yaml", "out": "../elsewhere", "abs": "/etc/passwd"})
 	if err := os.WriteFile(filepath.Join(dir, "train.yaml"), []byte("batch: 8\n"), 0o644); err != nil {

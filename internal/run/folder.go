@@ -27,7 +27,7 @@ type Settings struct {
 	HasGPU      bool `json:"has_gpu"`      // this machine has a GPU that the command can see
 	Failures    int  `json:"failures"`     // snapshots of failed requests to keep in each process, instead of one snapshot of the run
 
-	Live *Live `json:"live,omitempty"` // the run is only watched, not recorded, until it ends
+	Live *Live `json:"live,omitempty"` // if set, the run is not recorded, only watched until it ends
 
 	Measure    bool    `json:"measure"`     // times and peaks only: nothing is recorded, so steps are as fast as without snug
 	Limit      uint64  `json:"limit"`       // most bytes that PyTorch may reserve on a GPU; 0: no limit

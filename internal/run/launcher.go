@@ -32,7 +32,7 @@ func ReadLaunch(words []string) Launch {
 		name := program(rest[0])
 		l.Launcher, l.Program = name, len(words)-len(rest)
 		if why := cutOff[name]; why != "" {
-			l.Warning, l.Lost = name+" "+why, name != "sudo" // sudo may be told to keep the environment
+			l.Warning, l.Lost = name+" "+why, name != "sudo" // sudo can be configured to keep the environment
 			return l
 		}
 		if isPython(name) {
@@ -53,7 +53,7 @@ func ReadLaunch(words []string) Launch {
 
 // wrapper is a command that runs another command.
 type wrapper struct {
-	own    []string // words before it
+	own    []string // the wrapper's own words, such as run in uv run
 	valued []string // flags whose value is a separate word
 	first  int      // positional arguments before the other command
 }
@@ -74,7 +74,7 @@ var wrappers = map[string]wrapper{
 	"time":    {valued: []string{"-f", "--format", "-o", "--output"}},
 	"stdbuf":  {valued: []string{"-i", "-o", "-e"}},
 	"numactl": {valued: []string{"-N", "-m", "-C", "-i", "-p"}},
-	"taskset": {first: 1}, // the CPUs
+	"taskset": {first: 1}, // the first argument selects the CPUs
 	"timeout": {valued: []string{"-s", "--signal", "-k", "--kill-after"}, first: 1},
 	"nohup":   {}, "exec": {}, "setsid": {},
 }

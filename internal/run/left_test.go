@@ -53,12 +53,12 @@ func TestRemoveLeft(t *testing.T) {
 	keep := []string{
 		filepath.Base(mine.Path),
 		put(fmt.Sprintf("snug-profile-%d-2", os.Getpid()), true), // its process is alive
-		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock, so it does not belong to a process
+		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // has no lock file, and is too young to be abandoned
 		put(fmt.Sprintf("snug-profile-%d-x", pid), true),
 		put("snug-profile-123", true),
 		put(fmt.Sprintf("other-%d-1", pid), true),
 	}
-	locked := put(fmt.Sprintf("snug-profile-%d-4", pid), true) // its process is not visible here
+	locked := put(fmt.Sprintf("snug-profile-%d-4", pid), true) // locked, although its process is not visible here
 	holder, err := os.Open(filepath.Join(parent, locked, lockName))
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestRemoveLeft(t *testing.T) {
 	if err := filelock.Try(holder); err != nil {
 		t.Skip("no locks here: ", err)
 	}
-	if os.Getuid() == 0 { // another user's
+	if os.Getuid() == 0 { // a folder of another user
 		theirs := put(fmt.Sprintf("snug-profile-%d-6", pid), true)
 		if err := os.Chown(filepath.Join(parent, theirs), 4711, 4711); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func leftWork(t *testing.T, parent, settings string, command ...string) (work st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := training.StdinPipe(); err != nil { // stays open, so that the reader waits
+	if _, err := training.StdinPipe(); err != nil { // the pipe stays open, so that the process waits for input
 		t.Fatal(err)
 	}
 	if err := training.Start(); err != nil {
@@ -266,7 +266,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 	}
 	if w, err := NewWork(parent); err != nil {
 		t.Fatal(err)
-	} else if _, err = w.TempFile(user); err != nil || w.Remove() != nil { // a snug that ends normally leaves none either
+	} else if _, err = w.TempFile(user); err != nil || w.Remove() != nil { // a snug that ends normally removes its temporary files too
 		t.Fatal(err)
 	}
 	_ = w.lock.Close() // as if it were killed
@@ -285,7 +285,7 @@ func TestPut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Remove() //nolint:errcheck // a test's own folder
+	defer w.Remove() //nolint:errcheck // the test framework removes the folder anyway
 	path := filepath.Join(t.TempDir(), "memory.snug")
 	for _, x := range []struct {
 		text string

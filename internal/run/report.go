@@ -13,9 +13,9 @@ import (
 type Report struct {
 	PID      int               // process ID
 	Began    float64           // seconds since 1970
-	Rank     int               // of a distributed run; -1 if not distributed
+	Rank     int               // rank in a distributed run; -1 if not distributed
 	World    int               // number of processes in a distributed run
-	Versions map[string]string // of Python, torch and other loaded libraries
+	Versions map[string]string // versions of Python, torch and other loaded libraries
 	GPU      *GPU              // nil if it used none
 	NoGPU    bool              // it trained, but not on a GPU
 	Batches  []Batch           // the inputs of the first steps
@@ -23,7 +23,7 @@ type Report struct {
 	Times    []float64         // seconds between step ends, by the GPU's clock
 	Peaks    *Step             // memory at the end of the run
 	Longest  *Longest          // what is known about the longest batch; nil if not requested
-	State    *State            // at the end of the last recorded step
+	State    *State            // memory at the end of the last recorded step
 	Snapshot *Snapshot         // nil if none was written
 	Kept     []Kept            // snapshots of failed requests, oldest first
 	OOM      *Failure          // set if it ran out of memory
@@ -46,13 +46,13 @@ type GPU struct {
 type Batch struct {
 	Module        string  `json:"module"`        // the module's class
 	Inputs        []Input `json:"inputs"`        // its tensor arguments
-	Autocast      string  `json:"autocast"`      // the autocast type; "" is off
+	Autocast      string  `json:"autocast"`      // the autocast type; "" if autocast is off
 	Checkpointing bool    `json:"checkpointing"` // whether gradient checkpointing ran
 }
 
 // Input is one tensor of a batch.
 type Input struct {
-	Name   string `json:"name"`   // of the argument
+	Name   string `json:"name"`   // name of the argument
 	Shape  []int  `json:"shape"`  // its dimensions
 	Dtype  string `json:"dtype"`  // as PyTorch names it
 	Device string `json:"device"` // as PyTorch names it
@@ -60,11 +60,11 @@ type Input struct {
 
 // Step is the state at the end of an optimizer step; peaks are since the start of the run.
 type Step struct {
-	N             int     `json:"n"`              // from 1
-	Optimizer     string  `json:"optimizer"`      // its class: AdamW
+	N             int     `json:"n"`              // number of the step, from 1
+	Optimizer     string  `json:"optimizer"`      // class of the optimizer, such as AdamW
 	Backwards     int     `json:"backwards"`      // backward passes in this step
 	Skipped       int     `json:"skipped"`        // updates that a gradient scaler skipped so far
-	Seconds       float64 `json:"seconds"`        // since the last step
+	Seconds       float64 `json:"seconds"`        // seconds since the last step
 	Allocated     uint64  `json:"allocated"`      // bytes
 	Reserved      uint64  `json:"reserved"`       // bytes
 	PeakAllocated uint64  `json:"peak_allocated"` // bytes
@@ -75,9 +75,9 @@ type Step struct {
 // Longest says whether the run began with the longest samples in its dataset.
 type Longest struct {
 	Looked  int     `json:"looked"`  // samples examined; 0 if the dataset cannot be indexed
-	Samples int     `json:"samples"` // of the dataset
-	Alike   bool    `json:"alike"`   // all of them have the same length
-	Shapes  [][]int `json:"shapes"`  // of the batch's tensors
+	Samples int     `json:"samples"` // samples in the dataset
+	Alike   bool    `json:"alike"`   // all samples have the same length
+	Shapes  [][]int `json:"shapes"`  // shapes of the tensors in the longest batch
 }
 
 // State is the memory that stays from step to step, in bytes, and the number of parameters.

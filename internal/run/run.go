@@ -33,7 +33,7 @@ import (
 type Command struct {
 	Args           []string  // the command and its arguments
 	Dir            string    // working directory
-	Env            []string  // all of it
+	Env            []string  // the complete environment
 	Set            []string  // the part of Env written before the command as NAME=value
 	Stdin          *os.File  // nil: there is none
 	Stdout, Stderr io.Writer // where its output goes

@@ -15,19 +15,19 @@ import (
 type Session struct {
 	Args           []string         // the command and its arguments
 	Dir            string           // working directory
-	Env            []string         // the user's
+	Env            []string         // the user's environment
 	Set            []string         // the part of Env written before the command
 	Stdin          *os.File         // nil: the command has none
 	Stdout, Stderr io.Writer        // where its output goes
-	Timeout        time.Duration    // for the whole run; 0: none
-	StartTimeout   time.Duration    // until the first step; 0: none
-	StepTimeout    time.Duration    // from one step to the next; 0: none
-	EndTimeout     time.Duration    // from the last step to the end of the command; 0: linger
-	OOMTimeout     time.Duration    // from the first out-of-memory error to the end of the command; 0: none
-	Signals        <-chan os.Signal // to forward; they end the run
+	Timeout        time.Duration    // time limit for the whole run; 0: none
+	StartTimeout   time.Duration    // time limit for the first step; 0: none
+	StepTimeout    time.Duration    // time limit from one step to the next; 0: none
+	EndTimeout     time.Duration    // time limit from the last step to the end of the command; 0: linger
+	OOMTimeout     time.Duration    // time limit from the first out-of-memory error to the end of the command; 0: none
+	Signals        <-chan os.Signal // signals to forward; each one ends the run
 	Runner         Runner           // nil: this machine
 	Reported       func([]*Report)  // called with the reports so far; may be nil
-	Grace          time.Duration    // between SIGTERM and SIGKILL; 0: the default in stop.go
+	Grace          time.Duration    // time between SIGTERM and SIGKILL; 0: the default in stop.go
 	Slow           func()           // called if the command is slow to end; may be nil
 	Asked          func(Asked)      // called if the command asks for the terminal; may be nil
 	Resumed        func()           // called after a pause, which removes the signal's handler; may be nil
@@ -38,15 +38,15 @@ type Outcome struct {
 	Exit     Exit          // how the command ended
 	Reports  []*Report     // one for each Python process
 	Tail     []byte        // the end of its output
-	Took     time.Duration // from start to end
+	Took     time.Duration // duration of the run
 	Waited   time.Duration // the part spent waiting for a machine
 	TimedOut bool          // whether it was stopped by Timeout, StartTimeout or StepTimeout
-	Hung     Hang          // where it hung, for the last two
+	Hung     Hang          // where it hung, if StartTimeout or StepTimeout stopped it
 	Stopped  os.Signal     // the signal that interrupted it, or nil
 	Lingered bool          // it had to be ended after its last step
 	Fate     Fate          // the external cause that ended it, if any
 	FateText string        // a description of Fate
-	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
+	Unprobed bool          // PyTorch was seen only in processes without the probe
 }
 
 // Hang is where a run got stuck.
@@ -69,8 +69,8 @@ func (o *Outcome) patience() time.Duration {
 }
 
 const (
-	linger = 20 * time.Second // after the last step, before snug ends the run
-	blind  = 15 * time.Second // with PyTorch running unprobed, before a run without a recording is ended
+	linger = 20 * time.Second // how long a run may continue after its last step
+	blind  = 15 * time.Second // how long PyTorch may run without the probe before snug ends the run
 	look   = 250 * time.Millisecond
 )
 

@@ -22,7 +22,7 @@ const (
 	slow  = 2 * time.Second         // until the user is told about the delay
 )
 
-// polite returns the signal to send to the command for the one that snug got. If the output's reader is gone, Python
+// polite returns the signal to send to the command after snug received sig. If the output's reader is gone, Python
 // would ignore the broken pipe; and Ctrl-\ should not leave core files.
 func polite(sig os.Signal) os.Signal {
 	switch sig {
@@ -58,7 +58,7 @@ func (s *Session) stop(p Process, t *attendant, done <-chan Exit, sig os.Signal,
 	select {
 	case e := <-done:
 		return e
-	case <-time.After(lastWords + 100*time.Millisecond): // not even SIGKILL has ended it
+	case <-time.After(lastWords + 100*time.Millisecond): // the command did not end even after SIGKILL
 		return Exit{Code: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL}
 	}
 }

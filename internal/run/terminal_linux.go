@@ -24,7 +24,7 @@ type terminal struct {
 	file   *os.File
 	typed  chan os.Signal
 	lent   int         // the process group that has the terminal, or 0
-	before *term.State // its previous settings
+	before *term.State // the terminal's previous settings
 	keys   *listener
 	looked time.Time // when all processes were last checked
 	told   bool      // the user was told that it cannot be lent
@@ -165,13 +165,13 @@ func (p *local) waiting() int {
 	return 0
 }
 
-// pauses returns the signals that pause a run, which is Ctrl-Z's.
+// pauses returns the signals that pause a run: only Ctrl-Z's.
 func pauses() []os.Signal { return []os.Signal{syscall.SIGTSTP} }
 
 func isPause(s os.Signal) bool { return s == syscall.SIGTSTP }
 
-// Paused reports whether a signal was Ctrl-Z's, after handling it: snug was stopped and has continued. It subscribes
-// to the signal again.
+// Paused reports whether a signal was Ctrl-Z's. If so, it stops snug, returns after snug has continued, and
+// subscribes to the signal again.
 func Paused(s os.Signal, to chan<- os.Signal) bool {
 	if !isPause(s) {
 		return false

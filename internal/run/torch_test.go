@@ -31,7 +31,7 @@ func python(t *testing.T) string {
 type ran struct {
 	Code     int
 	Trained  []int    // steps of each process that trained
-	Ends     []string // how each ended
+	Ends     []string // how each of them ended
 	Failures int      // the probe's own failures
 }
 
@@ -236,7 +236,7 @@ func TestTorchShapes(t *testing.T) {
 	if err := json.NewDecoder(bytes.NewReader(file[bytes.Index(file, []byte(`{"calls"`)):])).Decode(&seen); err != nil {
 		t.Fatal(err)
 	}
-	lengths := func(i int) int { return 3 + i*7%20 } // of the samples
+	lengths := func(i int) int { return 3 + i*7%20 } // lengths of the samples
 	want := tensor{[]int{4, lengths(2)}, lengths(0) + lengths(1) + lengths(2) + lengths(3), lengths(2), []int{lengths(0), lengths(1), lengths(2), lengths(3)}}
 	if diff := cmp.Diff(map[string]tensor{"0": want, "mask": want}, seen.Calls[0].Inputs); diff != "" {
 		t.Errorf("the first call (-want +got)\n%s", diff)

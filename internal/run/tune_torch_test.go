@@ -31,8 +31,8 @@ func TestTorchSteady(t *testing.T) {
 	}
 }
 
-// On a GPU nothing is recorded, the limit is set once, times are the GPU's, and the run ends two steps after times
-// and peak have become steady.
+// On a GPU nothing is recorded, the limit is set once, times come from the GPU's clock, and the run ends two steps
+// after times and peak have become steady.
 func TestTorchMeasuredGPU(t *testing.T) {
 	got, _, o := watchRun(t, Settings{Steps: 100, Measure: true, Limit: 40, Steady: 0.01, NeedsGPU: true}, nil, python(t), "fake_cuda.py", "100")
 	if diff := cmp.Diff(ran{Trained: []int{11}, Ends: []string{"steps"}}, got); diff != "" {

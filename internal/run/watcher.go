@@ -17,9 +17,9 @@ type watcher struct {
 	blind    time.Time // when PyTorch was first seen without the probe
 	looked   time.Time
 
-	steps  int           // total over all processes
-	silent time.Duration // since the last step
-	failed time.Duration // since a process ran out of GPU memory
+	steps  int           // steps of all processes together
+	silent time.Duration // time since the last step
+	failed time.Duration // time since a process ran out of GPU memory
 }
 
 // over passes the reports on, and reports whether the time allowed after the last step, or after a process ran out of

@@ -27,7 +27,7 @@ const (
 	workPrefix  = "snug-profile-"
 	lockName    = "lock"
 	outsideName = "outside"
-	lockedText  = "locked\n" // in the lock, if locking works
+	lockedText  = "locked\n" // content of the lock file, if locking works
 )
 
 // Work is a recording process's private folder.
@@ -51,7 +51,7 @@ func NewWork(parent string) (*Work, error) {
 		_ = os.RemoveAll(path)
 		return nil, err
 	}
-	if filelock.Try(lock) == nil { // if locks do not work, the process ID is still used
+	if filelock.Try(lock) == nil { // if locking does not work, the process ID decides whether the folder is in use
 		_, _ = lock.WriteString(lockedText)
 	}
 	return &Work{Path: path, lock: lock}, nil
@@ -95,7 +95,7 @@ func removeWork(path string) error {
 func removeOutside(work string) error {
 	f, err := os.Open(filepath.Join(work, outsideName))
 	if err != nil {
-		return nil // nothing was listed
+		return nil // no list, so no files to remove
 	}
 	defer f.Close()
 	var failed error

@@ -66,7 +66,8 @@ func gradients(grads []*shadow.Tensor) value {
 	return out
 }
 
-// runGraphs runs the backward through gradient graphs, which are newer than the rest of the graph.
+// runGraphs runs the backward through gradient graphs. They come first, because they are newer than the rest of the
+// graph.
 func (in *interpreter) runGraphs() {
 	for _, graph := range slices.Backward(in.graphs) {
 		graph.Backward()

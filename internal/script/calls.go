@@ -455,7 +455,7 @@ func (in *interpreter) construct(c *class, args arguments) value {
 	return o
 }
 
-// dataFields is the __init__ of a dataclass, or of a class that defines none.
+// dataFields implements __init__ for a dataclass, or for a class without its own __init__.
 func (in *interpreter) dataFields(o *instance, c *class, args arguments) {
 	names := c.allFields()
 	for i, v := range args.pos {

@@ -103,7 +103,7 @@ func generates(in *interpreter, a arguments) value {
 		last := g.ids.Slice(1, g.ids.Size(1)-1, g.ids.Size(1)).Contiguous().Hold()
 		g.forward(last, min(stride, left))
 		last.Drop()
-		if left == count-1 { // the first token shows how many events one needs
+		if left == count-1 { // the first token shows how many events each token needs
 			stride = 1 + left*(len(in.World.Trace.Events)-begin)/most
 		}
 	}

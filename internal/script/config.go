@@ -104,8 +104,7 @@ func (c *configValue) keys(in *interpreter) map[string]any {
 	return in.Config
 }
 
-// labels returns the value of num_labels if it is not set: the number of label names, or transformers' default of
-// two.
+// labels returns the default of num_labels: the number of label names, or else transformers' default of two.
 func (c *configValue) labels(in *interpreter) int {
 	if names, ok := c.keys(in)["id2label"].(map[string]any); ok {
 		return len(names)

@@ -35,7 +35,7 @@ func (in *interpreter) withs(items []pysrc.WithItem, body []pysrc.Stmt) (sig sig
 		return in.withInstance(c, items, body)
 	case *iterator:
 		return in.withGenerator(c, items, body)
-	case string: // a device
+	case string: // a torch.device
 		was := in.device
 		in.device = deviceKind(c)
 		inner()

@@ -3,15 +3,15 @@
 package script
 
 // Lists and dicts may contain each other. Walking one that contains itself would never end, so a script that
-// makes one is not followed. A list may also appear twice in another, and that one twice in a third: sixty lines
-// of this make a tree too large to walk, so a walk enters each container once.
+// makes one is not followed. Nesting can also double the number of paths at each level, so that sixty lines make a
+// tree too large to walk. So a walk enters each container only once.
 
 // puts checks a value before it is put into a container.
 func (in *interpreter) puts(v, into value) {
 	switch into.(type) {
 	case *list, *dict:
 	default:
-		return // two unknown values may be equal
+		return // unknown values compare as equal, so they cannot be searched for
 	}
 	once := visited{steps: in.searched}
 	found := once.inside(v, func(x value) bool {

@@ -17,8 +17,8 @@ func (in *interpreter) checkBatch() {
 	panic(failure{path: in.File.Path, at: in.rowsAt, text: fmt.Sprintf("the script's own batch is %d here, regardless of the setup; use a batch of %d, or let the script read it from an argument such as --batch-size", in.rows0, in.rows0)})
 }
 
-// ownBatch records the batch size with which the script's own model is first trained: that of its first tokens.
-// Some models expect the batch as the second dimension.
+// ownBatch records the batch size of the first tokens that the script's own model is trained on. Some models expect
+// the batch as the second dimension.
 func (in *interpreter) ownBatch(o *instance, args arguments) {
 	if in.rows0 > 0 || !in.World.GradEnabled() {
 		return

@@ -176,7 +176,7 @@ func distance(op string) func(*interpreter, arguments) value {
 			return unknown{}
 		}
 		reduction := reduction(a, 4)
-		if op == "mse_loss" || op == "smooth_l1_loss" { // a single kernel reads both, after they are broadcast
+		if op == "mse_loss" || op == "smooth_l1_loss" { // these broadcast both tensors, and then use a single kernel
 			wide := shadow.Broadcast(x.Shape(), y.Shape())
 			return x.ExpandAs(wide).MSELoss(y.ExpandAs(wide), reduction).Hold()
 		}

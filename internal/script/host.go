@@ -71,7 +71,7 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		return f(in, a.pos[0].(*shadow.Tensor), arguments{pos: a.pos[1:], names: a.names, named: a.named})
 	})
 	if h, ok := v.(*hostTensor); ok && len(h.size) == 2 && (t.causal || name == "triu") {
-		h.causal = true // even after masked_fill or bool
+		h.causal = true // a causal mask stays causal after masked_fill or bool
 	}
 	return v
 }

@@ -29,12 +29,12 @@ func (in *interpreter) onHost(a arguments, f func(a arguments) value) (out value
 		in.World, in.scopes = card, listed
 		switch e := recover().(type) {
 		case nil:
-		case string, runtime.Error: // shapes do not match because a value is only partly known
+		case string, runtime.Error: // the shapes do not match, because a value is only partly known
 			out = unknown{}
 		default:
 			panic(e)
 		}
-		if isUnknown(out) { // notes are about memory on the card
+		if isUnknown(out) { // drop the notes, because the failed operation uses no memory on the card
 			in.result.Notes = in.result.Notes[:notes]
 		}
 	}()
@@ -118,7 +118,7 @@ func (in *interpreter) hostOperation(op string, l, r value) (value, bool) {
 	_, left := l.(*hostTensor)
 	_, right := r.(*hostTensor)
 	if !left && !right || !hostOnly(l, r) {
-		return nil, false // tensors in a list or dict are not the operands
+		return nil, false // neither operand is itself a host tensor, or one is on the card
 	}
 	v := in.onHost(arguments{pos: []value{l, r}}, func(a arguments) value {
 		v, _ := in.tensorOperation(op, a.pos[0], a.pos[1])

@@ -15,7 +15,7 @@ import (
 // interpreter follows one script.
 type interpreter struct {
 	Run
-	survey      *surveyor         // collects what the script shows, in a survey
+	survey      *surveyor         // set in a survey: collects what the script shows
 	modules     map[string]*scope // imported modules, nil while one is being imported
 	noted       map[string]bool
 	zeros       map[value]zeros    // tensors that contain or may contain zeros
@@ -27,10 +27,10 @@ type interpreter struct {
 	rowsAt      pysrc.Pos                // where that batch is used
 	asked       bool                     // the script reads its batch size from the setup
 	model       string                   // the name with which the script loads the setup's model
-	configs     map[string]foundConfig   // by model name
+	configs     map[string]foundConfig   // configurations found so far, by model name
 	lengths     bool                     // the script's own data has the setup's length
 	fetched     int                      // number of training batches so far
-	compares    bool                     // a training step that compares answers also runs models without gradients
+	compares    bool                     // a training step compares answers, so it also runs models without gradients
 	generated   int                      // number of generations so far
 	collating   int                      // number of samples in the batch being made
 	statements  int
@@ -49,8 +49,8 @@ type interpreter struct {
 	causal      []*shadow.Tensor // causal masks on the card
 	device      string           // default device for new tensors, "" for the host
 	dtype       shadow.DType     // default dtype for new tensors, None for float32
-	microBegin  int              // events before the first micro-batch of a trainer
-	microEvents int              // events of that micro-batch, once it has ended
+	microBegin  int              // number of events before the first micro-batch of a trainer
+	microEvents int              // number of events in that micro-batch, once it has ended
 	counted     int              // backward passes before the last update
 }
 

@@ -9,7 +9,7 @@ func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 	c := &instance{class: o.class, buffers: o.buffers}
 	done[o] = c
 	for i, k := range o.attrs.keys {
-		c.attrs.set(k, hold(o.attrs.vals[i])) // keeps the order of the attributes
+		c.attrs.set(k, hold(o.attrs.vals[i])) // sets all attributes first, to keep their order
 	}
 	copies := func(ms []member) {
 		for _, m := range ms {

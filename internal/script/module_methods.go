@@ -24,7 +24,7 @@ func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value
 	return in.asks(o, name, a)
 }
 
-// asks calls a method that returns contents of a module.
+// asks calls a method that returns a part of a module, such as its parameters or submodules.
 func (in *interpreter) asks(o *instance, name string, a arguments) value {
 	switch name {
 	case "parameters":

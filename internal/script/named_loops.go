@@ -27,8 +27,8 @@ func Named(name string) (*pysrc.File, error) {
 func (in *interpreter) isNamed() bool { return strings.HasPrefix(in.File.Path, "examples/") }
 
 // ourNames returns the module that these loops import: settings from the setup, loader for training batches,
-// eval_loader for evaluation batches, load_model for the setup's model, and load_reference for another one
-// without adapters.
+// eval_loader for evaluation batches, load_model for the setup's model, and load_reference for a second model without
+// adapters.
 func (in *interpreter) ourNames() *scope {
 	s := &scope{file: in.File, isModule: true}
 	s.globals = s

@@ -246,7 +246,7 @@ func (in *interpreter) moveBatch(d *dict, a arguments) value {
 	return hold(d)
 }
 
-// newNetwork calls a model class or one of its from_… methods. The latter use the dtype of the config.
+// newNetwork calls a model class or one of its from_… methods. The from_… methods use the dtype in the config.
 func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	in.loads(class, method, a)
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}

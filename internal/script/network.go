@@ -22,7 +22,7 @@ type network struct {
 	loading  Loading // how it is built
 	config   *configValue
 	own      dict     // attributes set on it, such as a replaced forward
-	away     bool     // it is on the host, either still or again
+	away     bool     // it is on the host: not moved to the card yet, or moved back
 	waits    bool     // it has never been on the card; it is moved there when needed
 	bare     bool     // its forward returns only the logits
 	known    []string // names of its parameters, once requested
@@ -278,7 +278,7 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	}
 	if len(n.replaced) > 0 {
 		if device == "cuda" {
-			n.net.ToCard() // modules that were replaced later
+			n.net.ToCard() // moves modules that were replaced since
 		}
 		n.moveReplaced(in, device, dt)
 	}

@@ -58,7 +58,7 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 	in.unmeasured(name)
 	decay, _ := number(a.or(-1, "weight_decay", 0))
 	if form(a) != "" {
-		decay = 0 // the kernel or the loop makes no list of sums
+		decay = 0 // neither the fused kernel nor the loop makes a list of sums for the decay
 	}
 	return in.optimizerWith(name, a.or(0, "params", nil), decay)
 }
@@ -117,14 +117,14 @@ func (in *interpreter) optimizerWith(name string, params value, decay float64) v
 	if err != nil {
 		in.fail("%v", err)
 	}
-	if !strings.HasPrefix(name, "adamw") && in.Optimizer == "" { // AdamW decays in place; the setup's optimizer has its default arguments
+	if !strings.HasPrefix(name, "adamw") && in.Optimizer == "" { // AdamW decays in place; an optimizer from the setup has its default arguments
 		train.Decay(opt, decays)
 	}
 	o.opt = opt
 	return o
 }
 
-// decayOf returns the weight decay of a parameter group, or otherwise if it has none.
+// decayOf returns the weight decay of a parameter group; otherwise is the default.
 func decayOf(group value, otherwise float64) float64 {
 	if d, ok := group.(*dict); ok {
 		if v, there := d.get("weight_decay"); there {
@@ -185,7 +185,7 @@ func form(a arguments) string {
 	switch {
 	case fused:
 		return "-fused"
-	case !foreach && (chosen || either): // PyTorch has a default only if neither is given
+	case !foreach && (chosen || either): // PyTorch uses its default only if neither argument is given
 		return "-loop"
 	}
 	return ""
@@ -282,7 +282,7 @@ func (o *optimizerValue) state() value {
 	d, states := &dict{}, &list{}
 	if s, ok := o.opt.(stateful); ok {
 		for _, of := range s.States() {
-			row := &list{items: []value{&hostTensor{size: []int{}, dtype: shadow.Float32}}} // the step
+			row := &list{items: []value{&hostTensor{size: []int{}, dtype: shadow.Float32}}} // the step counter
 			for _, t := range of {
 				row.items = append(row.items, t.Hold())
 			}

@@ -63,7 +63,7 @@ func (in *interpreter) zerosIn(v value) (z zeros) {
 func (in *interpreter) inherits(out, fn value, a arguments) {
 	in.learnCall(out, fn, a)
 	if !marked(out) {
-		return // this includes every append to a long list
+		return // a fast exit, needed for append in long loops
 	}
 	switch f := fn.(type) {
 	case namespace:

@@ -51,8 +51,8 @@ func TestReplacedLayers(t *testing.T) {
 	}
 }
 
-// TestReplacedCheckpoints checks that a module that only passes on the result of the model's own changes nothing,
-// even in checkpoints, which call it again.
+// TestReplacedCheckpoints checks that a replacement that only calls the model's own module changes nothing, even in
+// checkpoints, which call it again.
 func TestReplacedCheckpoints(t *testing.T) {
 	model := strings.Replace(training, "opt = torch.optim.AdamW(model.parameters())\n", "", 1) + strings.Replace(wrapping, "model.requires_grad_(False)\n", "", 1)
 	after := "opt = torch.optim.AdamW(model.parameters())\n" + strings.Replace(batches, "%s", "", 1)

@@ -60,7 +60,7 @@ type Mode struct {
 	Checkpointing bool             // gradient_checkpointing_enable() was called
 	Unchecked     bool             // gradient_checkpointing_disable() was called last
 	Reentrant     *bool            // use_reentrant of checkpointing; nil if the script does not set it
-	Every         int              // one in this many layers is checkpointed
+	Every         int              // n, to checkpoint every n-th layer
 	Chunks        int              // number of chunks of the logits, for torchtune's models
 	Base          bool             // called without its head
 	SkipLogits    bool             // skip_logits was passed, for Liger's forward
@@ -83,7 +83,7 @@ type Run struct {
 	Args         []string       // command line, after the script's name
 	Batch, Seq   int            // size of a training batch
 	ScriptBatch  int            // the script's own batch size, if Batch comes from it or is varied from it
-	ScriptSeq    int            // the script's own length, likewise
+	ScriptSeq    int            // the script's own length, if Seq comes from it or is varied from it
 	Lengths      []int          // length of each training batch, if they vary
 	Fields       []Field        // tensors of a batch from an unknown dataset
 	Accumulation int            // micro-batches per step
@@ -170,9 +170,9 @@ type Result struct {
 	Notes     []string         // what was not followed, each with its line
 	Updates   int              // optimizer steps
 	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
-	Graded    int              // how many of Trained had a gradient then
+	Graded    int              // how many of Trained had a gradient in that step
 	Backwards int              // backward passes
-	PerUpdate map[int]int      // numbers of backward passes before an update, with how many updates followed that many
+	PerUpdate map[int]int      // number of updates, by the number of backward passes before the update
 	Autocasts bool             // autocast was entered
 	Autocast  shadow.DType     // dtype of the first autocast
 	Clips     bool             // gradients were clipped

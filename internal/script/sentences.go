@@ -49,7 +49,7 @@ var labelColumns = map[string]bool{"label": true, "labels": true, "score": true,
 // itself, otherwise the number that the loss compares. If the loss accepts any number, it adds a note.
 func textColumns(in *interpreter, a arguments) value {
 	d, ok := a.or(0, "dataset", nil).(*dict)
-	if !ok || !d.table { // several datasets are a dict too
+	if !ok || !d.table { // a dict that is not a table contains several datasets
 		n := a.or(1, "", 2)
 		if more, _ := a.or(2, "any", false).(bool); more {
 			in.note("the number of texts in a sample is not known here; %v are counted, as for pairs; triplets need half as much memory again", n)

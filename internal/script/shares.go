@@ -17,8 +17,8 @@ type contents struct {
 	share float64 // share of the elements that are true, or equal to value
 	value float64 // value of all elements, or of the filled ones
 	numel int     // number of elements, because tensors are recycled
-	tail  int     // number of last elements of each row, for a known mask
-	other bool    // the known mask is true outside the tail
+	tail  int     // length of the tail, the last elements of each row
+	other bool    // the mask is true outside the tail instead of in it
 }
 
 type contentKind int
@@ -40,7 +40,7 @@ func (in *interpreter) contentsOf(v value) (contents, bool) {
 	return contents{}, false
 }
 
-// learn stores what is known about v, a tensor. It does nothing if the kind is zero.
+// learn stores what is known about v, a tensor. A zero kind removes earlier knowledge.
 func (in *interpreter) learn(v value, c contents) {
 	if c.numel = numelOf(v); c.numel < 0 {
 		return
@@ -149,7 +149,7 @@ func (in *interpreter) filledWhere(own contents, mask, v value) contents {
 		return contents{kind: tailLeft, tail: m.tail, value: x}
 	}
 	switch {
-	case own.kind == sameNumber: // probabilities zeroed at special tokens, which are rare
+	case own.kind == sameNumber: // these are probabilities, set to zero only at the few special tokens
 		return own
 	case !ok || m.kind != randomMask || !isNumber:
 		return contents{}

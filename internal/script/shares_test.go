@@ -76,7 +76,7 @@ func TestUnknownShares(t *testing.T) {
 	}
 }
 
-// TestNoneSelected checks the other bound for unknown masks: one element.
+// TestNoneSelected checks the lower bound for masks with unknown contents: they select one element.
 func TestNoneSelected(t *testing.T) {
 	f, err := pysrc.Parse("test.py", []byte("import torch\nx = torch.zeros(10, 256, device='cuda')\ny = x[torch.zeros(10, device='cuda') > 3]\n"))
 	if err != nil {

@@ -146,7 +146,7 @@ func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
 			out = append(out, p)
 		}
 	}
-	if w := m.of.made(in).Weight(m.path); w != nil && len(out) == 0 { // it shares another module's parameter
+	if w := m.of.made(in).Weight(m.path); w != nil && len(out) == 0 { // the weight is shared with another module
 		return []*shadow.Tensor{w}
 	}
 	return out

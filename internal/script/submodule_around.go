@@ -146,7 +146,7 @@ func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward fun
 	}
 }
 
-// surrounds returns the function that is called in place of the module, as nn.Module._call_impl is.
+// surrounds returns the function that is called in place of the module, like nn.Module._call_impl.
 func (m *submodule) surrounds(in *interpreter) shadow.Around {
 	return func(x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
 		m.reached = true

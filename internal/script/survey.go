@@ -44,7 +44,7 @@ type surveyed struct{}
 type surveyor struct {
 	Survey
 	known   bool       // the model is known, so the survey ends when the model is called
-	byName  bool       // Batch comes from an argument's name; a loader's batch size replaces it
+	byName  bool       // Batch comes from an argument with a usual name; a loader's batch size replaces it
 	lengths []Sighting // arguments with the usual names for the length
 }
 

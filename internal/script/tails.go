@@ -52,7 +52,7 @@ func (in *interpreter) indexedContents(c contents, key, v value) contents {
 	}
 	last, cut := lastSlice(key)
 	if cut && (last.hi != nil || last.step != nil) {
-		return contents{} // the tail is truncated
+		return contents{} // the slice may cut off the tail
 	}
 	if size := sizeOfAny(v); len(size) > 0 {
 		c.tail = min(c.tail, size[len(size)-1])

@@ -152,7 +152,7 @@ func made(name string) func(*interpreter, arguments) value {
 				in.note("the length of this range is not known; it is not counted")
 			}
 		case "full":
-			switch a.or(1, "fill_value", nil).(type) { // determines the dtype
+			switch a.or(1, "fill_value", nil).(type) { // the value's type determines the dtype
 			case int:
 				t.dtype = shadow.Int64
 			case bool:
@@ -301,7 +301,7 @@ func (in *interpreter) part(of, n value) value {
 			return &hostTensor{size: append([]int{k}, d.size[1:]...), dtype: d.dtype}
 		}
 	case *list:
-		if d.tuple { // a TensorDataset
+		if d.tuple { // a TensorDataset is a tuple of tensors
 			part := &list{tuple: true}
 			for _, t := range d.items {
 				part.items = append(part.items, in.part(t, n))

@@ -246,7 +246,7 @@ func evaluated(in *interpreter, a arguments) value {
 	return n
 }
 
-// turns implements enumerate(loader), followed to the end if it has one.
+// turns implements enumerate(loader). Loops over it are followed to the end, if there is one.
 func turns(in *interpreter, a arguments) value {
 	it := enumerated(in, a).(*iterator)
 	it.whole = it.size >= 0 && it.size <= maxEvaluated

@@ -45,8 +45,8 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 }
 
-// played reports whether a loop that has received the given number of batches has run every length. A loader that
-// prefetches has fetched one more.
+// played reports whether a loop that has received the given number of batches has used every batch length. A loader
+// that prefetches has fetched one more batch.
 func (in *interpreter) played(it *iterator, given int) bool {
 	n := len(in.Lengths)
 	ahead := it.whole || it.data && given < n
@@ -89,7 +89,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return in.block(s.Else)
 		}
 		updates := in.result.Updates - before
-		generates := in.scope().yield != nil // the loop that consumes it is the one to shorten
+		generates := in.scope().yield != nil // for a generator, the loop that consumes its values is shortened instead
 		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}

@@ -70,7 +70,7 @@ type list struct {
 
 func (l *list) release() {
 	if l.last() {
-		for i := len(l.items) - 1; i >= 0; i-- { // as list_dealloc does
+		for i := len(l.items) - 1; i >= 0; i-- { // from last to first, as in CPython's list_dealloc
 			drop(l.items[i])
 		}
 		l.items = nil

@@ -11,7 +11,8 @@ import (
 
 // Some loops compare answers: a sample is a prompt with one or two answers, and often a second model scores them too.
 
-// references lists the values of reference that each loop supports. The first is the default without adapters.
+// references lists the values of reference that each loop supports. The first is the default for a run without
+// adapters.
 var references = map[string][]string{
 	DPOLoop:    {ReferenceModel, ReferenceAdapters, ReferenceBefore},
 	KTOLoop:    {ReferenceModel, ReferenceAdapters, ReferenceBefore},

@@ -86,10 +86,10 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, err
 }
 
-// tidy normalizes values that mean the same.
+// tidy replaces equivalent values with a single form.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
-		s.Precision = "" // taken from the model's files
+		s.Precision = "" // completeWeights takes it from the model's files
 	}
 	if s.Loop == StepLoop {
 		s.Loop = ""
@@ -145,7 +145,7 @@ func (s *Setup) complete() error {
 	if f.Positions.Images && s.Lengths != nil {
 		return Wrong("{lengths}: %s takes images, which have no tokens; remove it", s.Model.Title())
 	}
-	if f.Positions.Images { // images have no tokens, whatever a file gives
+	if f.Positions.Images { // images have no tokens, even if a file specifies a number
 		s.Seq, s.TargetSeq = 0, 0
 		return nil
 	}

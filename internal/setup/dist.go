@@ -72,7 +72,7 @@ func Over(kind string, gpus int) *Dist {
 // Axis returns the axis along which the kind places GPUs.
 func (d *Dist) Axis() Axis { return kinds[d.Kind].axis }
 
-// along returns the number of GPUs along that axis.
+// along returns the address of the number of GPUs along the kind's axis.
 func (d *Dist) along() *int { return &d.Mesh[d.Axis()] }
 
 // World returns the number of GPUs; 1 for a nil Dist.

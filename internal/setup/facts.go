@@ -37,7 +37,7 @@ func (m Model) Longest() int {
 		return 0
 	}
 	n := p.Default
-	for _, key := range []string{p.Key, "max_position_embeddings"} { // gpt2 has the second as an alias
+	for _, key := range []string{p.Key, "max_position_embeddings"} { // max_position_embeddings is an alias in gpt2's config
 		if v, ok := m.Config[key].(float64); ok && v >= 1 && v < maxSeq {
 			n = int(v)
 			break
@@ -58,7 +58,7 @@ func (m Model) RowsMeasured() bool { return m.facts().RowsMeasured }
 // LoRATargets returns the layers that LoRA adapts by default; nil if those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
 
-// Trains reports whether a model with a built-in name can be trained as head.
+// Trains reports whether a built-in model can be trained with a head.
 func Trains(name, head string) bool {
 	e := catalog.Known(name)
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)

@@ -18,9 +18,9 @@ func FlagsBetween(from, to *Setup) []string {
 			continue
 		}
 		is := x.Value(to)
-		same := reflect.ValueOf(is).IsZero() || reflect.DeepEqual(is, x.Default) // as in a new object
+		same := reflect.ValueOf(is).IsZero() || reflect.DeepEqual(is, x.Default) // the same as in a new object
 		if from.has(object) {
-			same = reflect.DeepEqual(is, x.Value(from)) || x.typed(is) == x.typed(x.Value(from)) // lengths that are cut keep their source
+			same = reflect.DeepEqual(is, x.Value(from)) || x.typed(is) == x.typed(x.Value(from)) // truncated lengths have the same flag as their source
 		}
 		if !same {
 			out = append(out, x.typed(is))

@@ -16,7 +16,7 @@ type KnownModel struct {
 	Name   string `json:"name"`
 	Hub    string `json:"hub,omitempty"`    // its name on the Hugging Face hub
 	Type   string `json:"model_type"`       // as in its config.json; "torchvision" for torchvision models
-	Params int    `json:"params,omitempty"` // as published
+	Params int    `json:"params,omitempty"` // number of parameters, as published
 }
 
 // KnownModels returns the models whose names contain all words of a query.

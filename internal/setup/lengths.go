@@ -17,7 +17,7 @@ import (
 // texts are read in lengths_file.go and its neighbours.
 type Lengths struct {
 	Each      []int           // tokens of each step's batch, in order
-	Uniform   *[2]int         // shortest and longest
+	Uniform   *[2]int         // the shortest and the longest length
 	Lognormal *Lognormal      // typical for texts
 	Histogram [][2]float64    // pairs of a length and its share
 	Samples   []int           // the lengths of a dataset, all equally likely
@@ -27,7 +27,7 @@ type Lengths struct {
 	file  string   // the file with the samples, if they come from one
 	order Order    // order of the samples
 	pad   int      // batches are padded to a multiple of this many tokens; 0 means no padding
-	most  int      // but to at most this length
+	most  int      // batches are padded to at most this length
 	cut   int      // longer samples are truncated to this; 0 means no limit
 	fixed [][]int  // lengths of each micro-batch, once drawn
 }
@@ -41,12 +41,12 @@ type Lognormal struct {
 
 // Limits on what is simulated.
 const (
-	maxLengths       = 10_000 // steps in a list
+	maxLengths       = 10_000 // number of steps in a list
 	maxSamples       = 1 << 22
 	maxRaggedSteps   = 2_000
 	usualRaggedSteps = 40
 	maxBuckets       = 4096
-	maxDrawn         = 4 << 20 // samples drawn
+	maxDrawn         = 4 << 20 // number of samples drawn
 )
 
 // MarshalJSON writes the lengths as given.
@@ -275,7 +275,7 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	case !saysSteps:
 		s.Steps = usualRaggedSteps
 	}
-	if s.Steps > maxRaggedSteps { // from a list
+	if s.Steps > maxRaggedSteps { // only possible if the steps come from a list
 		return Wrong("{lengths} has %d steps; at most %d can be simulated if lengths vary", s.Steps, maxRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); n > maxRaggedSteps {

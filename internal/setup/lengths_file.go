@@ -35,9 +35,9 @@ type dataFile struct {
 	name    string
 	count   *tokens.Counter // nil if no tokenizer is given
 	out     []int
-	counted int             // bytes of texts
+	counted int             // bytes of text counted so far
 	full    bool            // enough text was counted
-	notes   map[string]bool // what the counts omit
+	notes   map[string]bool // notes on tokens that are not counted
 }
 
 // readLengths reads the lengths from a file, if they are in one.

@@ -30,7 +30,7 @@ func (l *Lengths) Ordered(o Order) *Lengths {
 	return &out
 }
 
-// Padded returns the lengths with each batch padded to a multiple of to tokens, but to at most most.
+// Padded returns the lengths with each batch padded to a multiple of to tokens. The padded length is at most most.
 func (l *Lengths) Padded(to, most int) *Lengths {
 	out := *l
 	out.pad, out.most = to, most

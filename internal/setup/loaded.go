@@ -42,7 +42,7 @@ func autocasts(precision string) bool { return strings.HasPrefix(precision, "amp
 
 // held returns the type of the weights for a way of loading and a precision; "" means float32 or the precision's own
 // type. If the saved type is unknown, frozen weights under adapters are assumed to be 16-bit, and trained weights to
-// be float32, which takes more.
+// be float32, which takes more memory.
 func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 	if !autocasts(precision) {
 		return "", false
@@ -62,7 +62,7 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 
 // Loading describes how a run would load its weights after another precision is written to its files.
 type Loading struct {
-	Weights string // their type; "" means float32
+	Weights string // type of the weights; "" means float32
 	Say     string // what else to write about the weights; "" means nothing
 	Never   bool   // the run cannot train in this precision, however its weights are loaded
 }
@@ -73,8 +73,8 @@ func (s *Setup) NeverTrains(precision string) bool {
 	return s.Loads[precision].Never || precision == AmpFP16 && s.Quantization != nil && s.Quantization.Adapters != ""
 }
 
-// WeightsUnder returns the type of the weights in another precision. Weights loaded as saved stay so; others follow
-// the arithmetic if they do so now. A gradient scaler needs float32 trained weights.
+// WeightsUnder returns the type of the weights in another precision. Weights that are loaded as saved keep that type.
+// Other weights get the type of the arithmetic if they have it now. A gradient scaler needs float32 trained weights.
 func (s *Setup) WeightsUnder(precision string) string {
 	if l, known := s.Loads[precision]; known {
 		return l.Weights

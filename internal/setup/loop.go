@@ -49,8 +49,8 @@ const (
 
 // Script is the training script that a loop is read from, or the built-in script of a loop known by name.
 type Script struct {
-	Name string      // for a loop known by name, otherwise ""
-	File *pysrc.File // for any other loop
+	Name string      // name of a built-in loop; otherwise ""
+	File *pysrc.File // the parsed file of any other loop
 	Args []string    // the script's command line
 	// Import reads a module next to the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
@@ -114,7 +114,7 @@ type Learned struct {
 	OwnModel  bool   // it builds its own model, and the setup's is not used
 	Twice     bool   // it computes second derivatives
 	Masks     bool   // masks with unknown contents select elements
-	Optimizer string // its name; "" if the script defines its own
+	Optimizer string // the optimizer's name; "" if the script defines its own
 	Head      string // the model's head; "" if the script builds its own model
 
 	Unfollowed bool // parts of it could not be followed; the notes name them
@@ -186,8 +186,8 @@ func (x *Script) Head() string {
 	return x.learned.Head
 }
 
-// PartlyFollowed reports whether the script, or a part of it, could not be followed. Other notes are about what the run
-// does, and leave nothing open.
+// PartlyFollowed reports whether the script, or a part of it, could not be followed. Other notes only describe the
+// run, and do not mean that the figures are incomplete.
 func (x *Script) PartlyFollowed() bool {
 	x.noted.Lock()
 	defer x.noted.Unlock()
@@ -364,11 +364,11 @@ func (s *Setup) completeLoop() error {
 		if config == nil {
 			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 with nanoGPT's code, but not %s; use {loop=script}", name, s.Model.Title())
 		}
-		s.Model.Config, s.Script = config, nil // simulated with its own loop
+		s.Model.Config, s.Script = config, nil // nanoGPT's loop is simulated without its script
 	case name == LitGPTLoop && !slices.Contains(s.Model.facts().Heads, family.CausalLM):
 		return Wrong("{loop} %s trains causal language models, but %s is not one; use {loop=script}", name, s.Model.Title())
 	case name == LitGPTLoop:
-		s.Script = nil // simulated with its own loop, also on several GPUs
+		s.Script = nil // LitGPT's loop is simulated without its script, also on several GPUs
 	case ComparesAnswers(name):
 		return s.completeAnswers(name)
 	case name == "timm" && !s.Model.facts().Positions.Images:
@@ -431,7 +431,7 @@ func remembered(read func(name string) (map[string]any, error)) func(string) (ma
 	}
 }
 
-// besides returns a function that reads the modules in a folder, each once.
+// besides returns a function that reads the modules in a folder, and caches them.
 func besides(from Source, folder string) func(string) (*pysrc.File, error) {
 	read := 0
 	return func(module string) (*pysrc.File, error) {

@@ -53,7 +53,7 @@ func LoopOf(words []string) string {
 // ReadsScript reports whether a loop is read from a script.
 func ReadsScript(loop string) bool {
 	words, err := loopWords(loop)
-	if err != nil { // reported when the loop is read
+	if err != nil { // the error is reported when the loop is read
 		words = strings.Fields(loop)
 	}
 	return len(words) > 0 && isScript(words[0])

@@ -53,7 +53,7 @@ func (o *object) model(s *Setup, from Source) error {
 	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", family.Heads()), Program: s.Model.Program}
 	config := o.value("config")
 	custom := o.value("custom")
-	o.value("args") // used by custom models
+	o.value("args") // a field of custom models, not read here
 	if err := o.done(); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (o *object) model(s *Setup, from Source) error {
 	case given > 1:
 		return Wrong("{model} has more than one of config, name and profile; keep one")
 	case s.Model.Profile != "":
-		return nil // already read, because its quantities are fields
+		return nil // already read, because the profile's quantities are fields of the setup
 	case s.Model.Name != "":
 		return s.Model.named(from)
 	}
@@ -184,7 +184,7 @@ func modelHint(name string) string {
 		}
 	}
 	switch like := catalog.Like(near); {
-	case len(like) > 0 && !strings.Contains(like[0], "/"): // the original model
+	case len(like) > 0 && !strings.Contains(like[0], "/"): // a name without an organization is the original model
 		return "; did you mean " + like[0] + "?"
 	case len(like) > 0:
 		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"

@@ -129,7 +129,7 @@ func (o *object) size(key string) uint64 {
 			o.fail(key, " is %s; it must be bytes, at least 1, or a size like 24GiB", show(v))
 			return 0
 		}
-		return uint64(v) // set by a program, so it is exact
+		return uint64(v) // a plain number was set by a program, so it is exact
 	case string:
 		b, err := units.ParseLimit(v)
 		if err != nil {

@@ -21,7 +21,7 @@ func (s *Setup) completeLoRA() error {
 		return Wrong("{lora.targets} combines %s with all-linear, which PEFT accepts only on its own; give all-linear, or list the names of all layers", spaced(others))
 	}
 	if len(l.Targets) == 0 {
-		l.PEFT = true // only PEFT has defaults
+		l.PEFT = true // only PEFT has default targets
 		if l.Targets = s.Model.facts().LoRA; l.Targets == nil {
 			return Wrong("{lora.targets} is empty, but PEFT has no defaults for %s; name the linear layers to adapt, such as q_proj and v_proj, or all-linear", s.Model.Title())
 		}

@@ -12,13 +12,13 @@ import (
 // Quantization describes QLoRA: frozen weights quantized by bitsandbytes, with PEFT adapters. The fields
 // are those of transformers' BitsAndBytesConfig, with the same defaults.
 type Quantization struct {
-	Bits    int    `json:"bits"`              // per weight; only 4 is simulated
+	Bits    int    `json:"bits"`              // bits per weight; only 4 is simulated
 	Type    string `json:"type,omitempty"`    // the 4-bit type: one of QuantTypes
 	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
 	Compute string `json:"compute,omitempty"` // the type in which products are computed
 	Prepare bool   `json:"prepare,omitempty"` // PEFT's prepare_model_for_kbit_training: unquantized weights become float32
 
-	CastBack bool   `json:"cast_back,omitempty"` // norms, embeddings and head are then cast back, as in Axolotl
+	CastBack bool   `json:"cast_back,omitempty"` // after Prepare, norms, embeddings and head are cast back, as in Axolotl
 	Adapters string `json:"adapters,omitempty"`  // the type that adapters are cast to, as in TRL; "" means float32
 
 	Saved           bool `json:"-"` // the model's files contain quantized weights

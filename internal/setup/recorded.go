@@ -27,7 +27,7 @@ type Recorded struct {
 	Sizes         []map[string]int64 // the sizes of the recordings
 	Fixed         map[string]int64   // named quantities that were constant
 	Precision     string             // one of Precisions; "" if unknown
-	Optimizer     string             // its class, such as AdamW
+	Optimizer     string             // class of the optimizer, such as AdamW
 	Checkpointing *bool              // nil if unknown
 	Accumulation  int                // backward passes per step
 	World         int                // processes that trained together
@@ -35,7 +35,7 @@ type Recorded struct {
 	Length        bool               // steps differ only in the length of their longest sample
 }
 
-// profile reads the profile that a model names, and those of its quantities that have no field in a setup.
+// profile reads the profile that a model names, and the values of its quantities that have no field in Setup.
 func (o *object) profile(s *Setup, model *object, from Source) error {
 	if model == nil {
 		return nil
@@ -114,7 +114,7 @@ func (s *Setup) recordedSizes(p Recorded, name string) error {
 	for _, q := range p.Names {
 		switch {
 		case s.size(q) > 0:
-		case !isSize(q): // it has no flag
+		case !isSize(q): // the quantity has no flag
 			return Wrong("{"+q+"} is missing; %s was recorded at several values; give one in a setup file (%s: 8), or use snug predict with {at} %[2]s=8", name, q)
 		default:
 			return Wrong("{"+q+"} is missing; %s was recorded at several values; give one", name)

@@ -8,8 +8,8 @@ import (
 )
 
 // recordedSpread returns an error if the number of GPUs, or how they share the run, differs from the recordings.
-// Under DDP every GPU holds the same, so one process represents any number; with sharding, memory depends on the
-// number.
+// Under DDP every GPU has the same memory use, so one process represents any number of GPUs; with sharding, memory
+// depends on the number.
 func (s *Setup) recordedSpread(p Recorded, name string) error {
 	was := max(p.World, 1)
 	switch d := s.Dist; {

@@ -21,7 +21,7 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	} else if p.Precision != "" && s.Precision != p.Precision && !s.loadedIn(p.Precision) {
 		return differs("precision", s.Precision, p.Precision, "in "+s.Precision)
 	}
-	s.Weights = "" // as recorded; the precision shows the type
+	s.Weights = "" // the weights are as recorded, and the precision shows their type
 	recorded := optimizerOf(p.Optimizer)
 	if !given("optimizer") {
 		s.Optimizer = cmp.Or(recorded, p.Optimizer)
@@ -43,8 +43,8 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	return nil
 }
 
-// loadedIn reports whether the profile's precision could come from weights under autocast to the same type. A profile
-// shows both as that type.
+// loadedIn reports whether the profile's precision could come from weights in that type under autocast to the same
+// type. A profile cannot distinguish this from a run without autocast.
 func (s *Setup) loadedIn(precision string) bool {
 	return s.Precision == "amp-"+precision && (s.Weights == Saved || s.Weights == precision)
 }

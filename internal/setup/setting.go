@@ -8,8 +8,7 @@ import (
 )
 
 // Setting is one row in the table of settings: everything about one field of a setup. Flags, decoding, checks, the
-// planner, the output, the words of snug apply and the docs are derived from the rows. CONTRIBUTING.md describes how
-// to add one.
+// planner, the output, snug apply and the docs are derived from the rows. CONTRIBUTING.md describes how to add one.
 type Setting struct {
 	// Name is the field in a setup, such as "lora.rank" for rank in the object lora.
 	Name string
@@ -40,8 +39,8 @@ type Setting struct {
 	// Lever describes how setting it saves memory; nil if it does not, or if the planner's search varies it.
 	Lever *Lever
 
-	at      func(*Setup) any // the address of its field
-	planned func(*Setup) any // its value in a plan, if a script may set it; nil means the field's value
+	at      func(*Setup) any // returns the address of its field
+	planned func(*Setup) any // returns its value in a plan, if a script may set it; nil means the field's value
 }
 
 // Flag is a command-line flag of a setting.

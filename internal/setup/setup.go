@@ -24,7 +24,7 @@ type Setup struct {
 	Completion    int           `json:"completion,omitempty"`     // tokens of a sample that belong to the answer, if answers are compared; 0 means half
 	Reference     string        `json:"reference,omitempty"`      // what answers are compared with: one of References; "" means the loop's own
 	Precision     string        `json:"precision,omitempty"`      // the type of the weights and the arithmetic
-	Weights       string        `json:"weights,omitempty"`        // their type under autocast, if not float32; with LoRA, the type of the frozen weights
+	Weights       string        `json:"weights,omitempty"`        // the type of the weights under autocast, if not float32; with LoRA, of the frozen weights
 	Optimizer     string        `json:"optimizer,omitempty"`      // the optimizer
 	Checkpointing bool          `json:"checkpointing,omitempty"`  // whether activations are recomputed in the backward pass
 	UseReentrant  *bool         `json:"use_reentrant,omitempty"`  // whether checkpointing is reentrant; nil means the default of transformers
@@ -36,7 +36,7 @@ type Setup struct {
 	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step
 	Clip          bool          `json:"clip,omitempty"`           // whether the gradient norm is clipped
 	Compile       bool          `json:"compile,omitempty"`        // whether the model runs under torch.compile, which is not simulated
-	Evaluation    *Evaluation   `json:"evaluation,omitempty"`     // between steps; nil means none
+	Evaluation    *Evaluation   `json:"evaluation,omitempty"`     // the evaluation between steps; nil means none
 	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad frees gradients instead of zeroing them; nil means PyTorch's default, true
 	LoRA          *LoRA         `json:"lora,omitempty"`           // adapters; nil means that all weights are trained
 	Quantization  *Quantization `json:"quantization,omitempty"`   // quantization of the weights frozen by LoRA; nil means none
@@ -80,7 +80,7 @@ const AllLinear = "all-linear"
 type LoRA struct {
 	Rank    int      `json:"rank"`              // rank of the adapters
 	Alpha   float64  `json:"alpha,omitempty"`   // scales the adapters' output; no effect on memory
-	Dropout float64  `json:"dropout,omitempty"` // on the adapters' input
+	Dropout float64  `json:"dropout,omitempty"` // dropout on the adapters' input
 	Targets []string `json:"targets"`           // names of the linear layers, or AllLinear
 	PEFT    bool     `json:"peft,omitempty"`    // as in PEFT: adapters in float32, with inputs cast to float32
 	DoRA    bool     `json:"dora,omitempty"`    // PEFT's use_dora: the magnitudes of the weight rows are trained too

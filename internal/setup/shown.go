@@ -99,8 +99,8 @@ func (s *Setup) WeightsText() string {
 	return s.Precision
 }
 
-// weightsPhrase returns the type of the weights, if it is not the usual one. If weights are quantized, it applies
-// only to the rest.
+// weightsPhrase returns the type of the weights, if it is not the usual one. If weights are quantized, this is the
+// type of the unquantized ones.
 func (s *Setup) weightsPhrase() []string {
 	switch {
 	case s.Weights == "" || s.Quantization != nil:
@@ -160,7 +160,7 @@ func (s *Setup) attends() bool {
 	return s.Attention != "" && !strings.HasPrefix(s.Model.Name, "torchvision/")
 }
 
-// knowsCheckpointing reports whether it is known if the run uses checkpointing.
+// knowsCheckpointing reports whether the setup or its profile shows if the run uses checkpointing.
 func (s *Setup) knowsCheckpointing() bool {
 	return s.Model.Program == nil || s.Model.Program.Recorded().Checkpointing != nil
 }

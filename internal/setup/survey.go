@@ -58,7 +58,7 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 		return fields, own, nil
 	}
 	if (&object{keys: model, at: "model."}).model(s, from) != nil {
-		return fields, own, nil // Decode reports it
+		return fields, own, nil // Decode reports the error
 	}
 	seen, err := from.Survey(s)
 	if err != nil && (!s.Model.Known() || errors.Is(err, ErrUnknownModel)) {
@@ -127,7 +127,7 @@ func noModel(s *Setup, own Survey, err error) error {
 	case own.Open != "":
 		return unknownModel("{model} is missing, and %s loads one whose name is known only at run time; give it with {model.name}, or the script's arguments with {loop} \"%s ARGUMENTS\"", own.Open, s.loopName())
 	case err != nil:
-		what, _, _ := strings.Cut(err.Error(), "; ") // omit the advice, which is for a run whose model is known
+		what, _, _ := strings.Cut(err.Error(), "; ") // drop the advice after the semicolon, which assumes that the model is known
 		return unknownModel("{model} is missing, and snug could not find one in %s (%s); give it with {model.name}, or record the run: %s", s.loopName(), what, s.recording())
 	}
 	return unknownModel("{model} is missing, and %s loads none that snug can simulate%s; record the run: %s, and then give {model.name} memory.snug", s.loopName(), SawText(own.Saw), s.recording())

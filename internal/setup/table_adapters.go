@@ -36,7 +36,7 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "lora.peft", Flags: one("lora-peft"), What: "adapters as in PEFT: in float32, with inputs cast to float32", Use: InFiles,
-			// in float32, PEFT's adapters are like any others
+			// in float32 runs, PEFT's adapters are the same as any others
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.PEFT && s.Precision != FP32 }, "lora made by PEFT"),
 			at:       func(s *Setup) any { return &s.LoRA.PEFT },
 		},

@@ -7,7 +7,7 @@ type group struct {
 	name  string
 	begin func(s *Setup)            // allocates its struct
 	check func(o *object, s *Setup) // checks its fields against each other
-	whole bool                      // for a profile, it is a single setting
+	whole bool                      // a profile treats the object as a single setting
 }
 
 // groups lists the objects that are decoded only from the table, in order.

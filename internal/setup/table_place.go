@@ -22,7 +22,7 @@ func placeSettings() []Setting {
 		},
 		{
 			Name: "dist.bucket_view", Flags: one("bucket-view"), What: "DDP's gradient_as_bucket_view", Use: InPlan,
-			ShownByProfile: func(p Recorded) bool { return max(p.World, 1) == 1 }, // the buckets are added to the recorded memory
+			ShownByProfile: func(p Recorded) bool { return max(p.World, 1) == 1 }, // for one process, the buckets are added to the recorded memory
 			at:             func(s *Setup) any { return &s.Dist.BucketView },
 		},
 		{

@@ -45,7 +45,7 @@ func twiceInJSON(data []byte, line int) error {
 			at := int(from) + bytes.IndexByte(data[from:], '"')
 			return twice(line+bytes.Count(data[:at], []byte("\n")), at-bytes.LastIndexByte(data[:at], '\n'), key)
 		}
-		isKey = len(open) > 0 && open[len(open)-1] != nil // after a value or the start of an object
+		isKey = len(open) > 0 && open[len(open)-1] != nil // in an object, a key follows the opening brace or a value
 	}
 }
 

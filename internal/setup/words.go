@@ -27,8 +27,8 @@ const (
 	FP4 = "fp4" // 4-bit float
 )
 
-// The code that computes the loss of a causal model. The model's own computes the logits of all tokens at once; TRL's
-// never has more than a tile of them, and Liger's no more than a few rows.
+// The code that computes the loss of a causal model. The model's own code computes the logits of all tokens at once.
+// TRL's code never keeps more than a tile of the logits, and Liger's never more than a few rows.
 const (
 	ModelLoss = "model" // the model's own loss
 	TRLLoss   = "trl"   // TRL's chunked loss

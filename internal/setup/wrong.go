@@ -19,7 +19,7 @@ var ErrUnknownModel = errors.New("the model is not known")
 type FieldError struct {
 	Field string // the field at fault
 
-	format string // with each mentioned field in braces
+	format string // the message, with each mentioned field in braces
 	args   []any
 	kind   error // ErrUnknownModel, or nil
 }

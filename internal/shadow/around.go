@@ -27,7 +27,7 @@ func (w *World) surround(f Around, x *Tensor, forward func(x *Tensor) []*Tensor)
 	others := w.others
 	w.others = nil
 	x.Hold()       // the argument tuple holds x
-	defer x.Drop() // even if a checkpoint ends the call early
+	defer x.Drop() // deferred, because a checkpoint may end the call early
 	out := f(x, others, forward)
 	for _, t := range out {
 		t.loosen()

@@ -82,12 +82,12 @@ func TestAttention(t *testing.T) {
 			continue
 		}
 		if p.num("D")%8 != 0 {
-			continue // padded heads: backward makes two more copies, but no model here has them
+			continue // with padded heads, the backward makes two more copies; no simulated model has padded heads
 		}
 		g := w.Empty(out.size, out.dtype)
 		g.stride = bshd(g.size)
 		got = older(watchOp(w, func() { w.backward(out, g) }))
-		if strings.HasPrefix(got, p.events) { // the rest is a leaf copying its gradient, and the recording has no leaves
+		if strings.HasPrefix(got, p.events) { // then a leaf copies its gradient, which the recording does not contain
 			got = p.events
 		}
 		backward.check(t, p, got)

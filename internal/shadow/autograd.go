@@ -168,7 +168,7 @@ func (n *node) unref() {
 	n.refs--
 	switch {
 	case n.refs > 0:
-	case n.leaf != nil: // AccumulateGrad holds its leaf, not the other way round
+	case n.leaf != nil: // AccumulateGrad holds its leaf, but the leaf does not hold AccumulateGrad
 		leaf := n.leaf
 		leaf.acc = nil
 		leaf.Drop()

@@ -92,8 +92,8 @@ func (n *node) unpack() []*Tensor {
 	return out
 }
 
-// leave is called when a node releases its holder. The last one releases everything the region kept for its
-// second run.
+// leave is called when a node releases its holder. The last holder to be released frees everything that the region
+// kept for its second run.
 func (p *holder) leave() {
 	p.gone = true
 	p.t.Drop()
@@ -262,7 +262,7 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 		if in.refs == 1 {
 			in.grad = nil
 		} else {
-			gx.Hold() // a hook keeps the input, which keeps its gradient
+			gx.Hold() // a hook keeps the input, and with it the input's gradient
 		}
 		in.Drop()
 		return inputGrads(gx.loosen())

@@ -44,8 +44,8 @@ func (w *World) OnQueue(queue uint16, c Component, body func()) {
 	w.queue, w.component = was, component
 }
 
-// asBackward tags the allocations of a node's backward: as logits if its forward was, otherwise as temporaries. A
-// tensor that becomes a gradient is retagged.
+// asBackward tags the allocations of a node's backward: as logits if its forward was tagged as logits, otherwise as
+// temporaries. A tensor that becomes a gradient is retagged.
 func (w *World) asBackward(n *node) {
 	w.component = Temporaries
 	if n.logits {
