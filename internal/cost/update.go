@@ -33,8 +33,8 @@ var updates = map[string]update{
 	"adamw-8bit":   {passes: 5, each: 1},
 }
 
-// updated advances the clock by the optimizer's step over the trainable parameters, and by clipping if
-// there is any.
+// updated advances the clock by the optimizer's step over the trainable parameters, and by gradient clipping, if
+// used.
 func (k *clock) updated(w work) {
 	u, ok := updates[w.optimizer]
 	if !ok {

@@ -16,7 +16,7 @@ type Log struct {
 	Steps    []StepLine // lines that report a finished step
 	Lines    int        // number of lines in the log
 	Resumed  int        // line that reports loading a checkpoint; 0 if there is none
-	Binary   bool       // whether it begins with bytes that cannot be text
+	Binary   bool       // whether the output begins with bytes that cannot be text
 }
 
 // Found is a message with the traceback before it.
@@ -231,7 +231,7 @@ func (g *reader) other(text string) {
 	}
 }
 
-// message looks for a message in a line, and in the lines before it if its text has several.
+// message looks for a message in a line, or in several lines that end with it.
 func (g *reader) message(text string) (Found, bool) {
 	m, ok := messageIn(text)
 	if !ok {

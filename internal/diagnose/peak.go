@@ -81,7 +81,7 @@ func (c *collector) peak(d *snapshot.Device) (event int, bytes uint64) {
 	return event, uint64(max(0, most))
 }
 
-// aliveAt returns, by stack, the bytes that were alive after an event.
+// aliveAt returns the bytes that were alive after an event, by stack.
 func (c *collector) aliveAt(d *snapshot.Device, event int) map[uint32]*sum {
 	initial, out := c.initial(d), map[uint32]*sum{}
 	add := func(stack uint32, bytes int64, n int) {

@@ -65,7 +65,8 @@ func Usual(s *setup.Setup, card gpu.Card) Range {
 	return r
 }
 
-// MightNotFit reports whether the run would not fit if the estimate were off by as much as others have been.
+// MightNotFit reports whether the run would not fit if the estimate were off by as much as past estimates have
+// been.
 func (a *Answer) MightNotFit() bool {
 	limit, total := a.Setup.Limit, a.Card.Total
 	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total

@@ -17,7 +17,7 @@ import (
 	"snug/internal/setup"
 )
 
-// litGPTOff has the run that is off by more than 0.5 %: grouped keys and values on one GPU. The cause is unknown.
+// litGPTOff has the one run with an error above 0.5 %: grouped keys and values on one GPU. The cause is unknown.
 var litGPTOff = map[string]float64{"tiny-w1-mb2-acc2": 0.011}
 
 // TestLitGPTPeaks compares LitGPT's finetuning with the runs in testdata/measured/litgpt_ops.py: adapters on one GPU
@@ -101,7 +101,7 @@ func TestMixedUnits(t *testing.T) {
 	}
 }
 
-// TestMixedUnitsNote checks that a note names LitGPT's units, and says so if they were assumed because no loop is
+// TestMixedUnitsNote checks that a note names LitGPT's units, and mentions if they were assumed because no loop is
 // named.
 func TestMixedUnitsNote(t *testing.T) {
 	for _, c := range []struct {

@@ -41,7 +41,7 @@ func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAn
 	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
 
-// MaxBatch is like the function MaxBatch, but uses cores that several searches share.
+// MaxBatch is like the function MaxBatch, but shares its cores with other searches.
 func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return c.maxBatch(context.Background(), s, card)
 }

@@ -25,7 +25,7 @@ type Probe struct {
 	Floor         uint64       // lower bound of the bytes in tensors at any batch, length and checkpointing; 0 if unknown
 	Weights       uint64       // the part of Floor that is weights, as loaded
 
-	requested func() uint64 // computes a closer PeakRequested for a recording; nil if it is exact
+	requested func() uint64 // computes PeakRequested more closely for a recording; nil if it is exact
 
 	run    func() (*run, error) // generated when first played
 	last   int                  // the first event of the last step; -1 for a recording

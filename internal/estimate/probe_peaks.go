@@ -7,9 +7,8 @@ import (
 	"fmt"
 )
 
-// A run with loops takes up to a second to play, and a search often needs less than its peaks: only its speed, or
-// that its tensors alone are too large, or whether it stays within a limit. So its peaks are computed only when
-// needed.
+// A run with loops takes up to a second to play, and a search often does not need its peaks: its speed is enough,
+// or its tensors alone are too large, or only a limit matters. So peaks are computed on demand.
 
 // Peaks holds the peaks of a run without a limit.
 type Peaks struct {

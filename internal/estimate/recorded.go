@@ -36,7 +36,7 @@ func spreadBy(class string) string {
 	switch {
 	case class == "DistributedDataParallel":
 		return "ddp"
-	case strings.HasPrefix(class, "FSDP"): // FSDP2 prefixes the model's class with this
+	case strings.HasPrefix(class, "FSDP"): // FSDP2 adds this prefix to the model's class
 		return "fsdp2"
 	}
 	return ""
@@ -131,8 +131,9 @@ func addsBuckets(s *setup.Setup) bool {
 	return d != nil && d.Kind == setup.DDP && d.World() > 1 && Profile(s).Facts.World <= 1 && !(addsGradients(s) && d.BucketView)
 }
 
-// recordedProbe returns a probe whose stream comes from a profile. The stream is generated only if the peaks alone do
-// not determine whether it fits. A size whose tensors exceed any memory fits nowhere; that is not an error.
+// recordedProbe returns a probe whose stream comes from a profile. The stream is generated only if the peaks alone
+// do not determine whether the run fits. If its tensors exceed any memory, the run fits no card; that is not an
+// error.
 func recordedProbe(s *setup.Setup) (*Probe, error) {
 	p := unplayed(s)
 	err := p.predict()
@@ -164,7 +165,7 @@ func (p *Probe) predict() error {
 		return err
 	}
 	p.learn(Peaks{got.PeakAllocated, got.PeakReserved})
-	p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and only from 1 MiB
+	p.PeakRequested = got.PeakAllocated / 2 // a lower bound: only blocks of at least 1 MiB are too large, by at most 1 MiB
 	p.requested = sync.OnceValue(func() uint64 {
 		n, err := Profile(p.Setup).Requested(p.Setup.At())
 		if err != nil {

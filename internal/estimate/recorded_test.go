@@ -182,8 +182,8 @@ func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 	}
 }
 
-// TestRecordedProbeErrors checks that a size that exceeds any memory fits nowhere without an error, while other
-// mistakes are errors.
+// TestRecordedProbeErrors checks that a run that exceeds any memory fits no card but causes no error, while other
+// mistakes do.
 func TestRecordedProbeErrors(t *testing.T) {
 	p := towers(t)
 	for _, c := range []struct {

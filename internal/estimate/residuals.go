@@ -21,7 +21,8 @@ import (
 //	version, any card
 //	everything
 //
-// An uncertainty that can go either way (see Uncertainty) is not an error: only the distance outside both bounds is.
+// The range between the bounds of an uncertainty (see Uncertainty) does not count as an error; only the distance
+// outside it does.
 
 // Residuals are the errors of estimates. `make accuracy` (package accuracy) computes them from the runs in
 // testdata/measured and writes residuals.json.
@@ -151,7 +152,7 @@ func (m Measured) on(card gpu.Card) bool {
 	return err == nil && card.Kernels(0) == was.Kernels(0)
 }
 
-// all returns the range of errors of all runs with as many GPUs as s.
+// all returns the range of errors of all runs on one GPU or, if s uses several, on several.
 func (m Measured) all(s *setup.Setup) Range {
 	r := m.Groups[""]
 	if s.Dist != nil {
@@ -183,7 +184,7 @@ func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 			g, of = m.all(s), Evidence{}
 		}
 		r.Low, r.High = min(r.Low, g.Low), max(r.High, g.High)
-		if from != (Evidence{Runs: from.Runs}) { // not yet based on everything
+		if from != (Evidence{Runs: from.Runs}) { // the evidence is still limited to a family or an option
 			from, from.Runs = of, g.Cases
 		}
 	}

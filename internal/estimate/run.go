@@ -12,13 +12,13 @@ import (
 	"snug/internal/stream"
 )
 
-// run is a stream that can be played. A simulated run is only a trace; a recorded run may start with existing memory,
-// and keep more than was recorded.
+// run is a stream that can be played. A simulated run is only a trace. A recorded run may start with memory already
+// allocated, and keep memory that was not recorded.
 type run struct {
 	trace  *stream.Trace
 	loops  *stream.Folded // the trace, if it has folded loops
 	again  bool           // set if it is played more than once, but never concurrently
-	player *loops.Player  // has learned the loops; set if again is
+	player *loops.Player  // the player that knows the loops; set if again is
 	whole  *run           // the same run unfolded, if needed and again is set
 	start  []allocator.SegmentState
 	kept   uint64 // bytes kept in addition to the trace, from beginning to end

@@ -89,7 +89,7 @@ func oumiAdapterKeys() []Key {
 	}
 }
 
-// oumiShardingKeys returns the keys of FSDP, which accelerate runs in its first version, and of DeepSpeed.
+// oumiShardingKeys returns the keys of FSDP (accelerate uses FSDP 1) and of DeepSpeed.
 func oumiShardingKeys() []Key {
 	fsdp := at("fsdp.",
 		Key{Setting: "dist.kind", Path: "sharding_strategy", Kind: Word, Words: oumiStrategies, Source: oumiFSDP},

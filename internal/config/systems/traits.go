@@ -7,7 +7,7 @@ import "snug/internal/pattern"
 // Everything special about a system is a field of its table, so that no other code depends on which system it
 // is.
 
-// Lock is a setting that must not change because of another.
+// Lock is a setting that must not change while another is on.
 type Lock struct {
 	Setting string // the name of the setting
 	Why     string // the reason; it completes a sentence that begins with the position
@@ -17,7 +17,7 @@ type Lock struct {
 type Finding struct {
 	// Commands is for scripts that start programs: it determines which system's flags the programs accept.
 	Commands *Commands
-	// AlsoTelling are settings that make a file worth reading, besides those of every system.
+	// AlsoTelling are settings that make a file worth reading, in addition to those that do so in every system.
 	AlsoTelling []string
 	// Startable means that its files are programs with their own settings, which a script may start.
 	Startable bool
@@ -32,16 +32,17 @@ type Finding struct {
 	Composes bool
 	// Rest is another system whose names are tried for settings that this system's keys do not find.
 	Rest *System
-	// HasStages means that files next to this one may be curriculum stages, and MayBeStage that a file may be
-	// such a stage.
+	// HasStages means that files next to this one may be curriculum stages. MayBeStage means that the file itself
+	// may be one.
 	HasStages, MayBeStage bool
-	// HoldsWhenBound means that the defaults also apply if snug.yaml binds the settings of a file.
+	// HoldsWhenBound means that the system's defaults also apply if snug.yaml binds a file's settings.
 	HoldsWhenBound bool
 	// TrainsWith is the section without which a file of the system is not for training; "" for none.
 	TrainsWith string
 	// MakesSections means that a key may be inserted together with its section.
 	MakesSections bool
-	// NoAutocast means that a precision is only a type; the file that names this one sets autocast.
+	// NoAutocast means that a precision in this file is only a type; the file that refers to this one sets
+	// autocast.
 	NoAutocast bool
 	// Arguments are the keys that may be inserted as arguments of a script's call.
 	Arguments func() []Key
@@ -85,11 +86,12 @@ type Behaviour struct {
 	// sharding's are on.
 	RefusesTwoSwitches bool
 	// RoundsAccumulation means that the number of forward passes per step, computed from the total batch, is
-	// rounded to the nearest instead of down.
+	// rounded to the nearest integer instead of down.
 	RoundsAccumulation bool
 	// CeilsAccumulation means that this number is rounded up.
 	CeilsAccumulation bool
-	// KnownProgram means that the file is a copy of the trainer's own program, so values that its code computes are known.
+	// KnownProgram means that the file is a copy of the trainer's own program, so the values that it computes are
+	// known.
 	KnownProgram bool
 	// JoinsTarget means that a sample is one sequence of a source and a target.
 	JoinsTarget bool
@@ -119,9 +121,9 @@ type Loading struct {
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.
 	Families *Families
-	// FusesNothing means that the trainer keeps layers separate that transformers fuses.
+	// FusesNothing means that the trainer does not fuse layers that transformers fuses.
 	FusesNothing bool
-	// TakesModel means that the trainer gets a model that the script loaded.
+	// TakesModel means that the script passes a loaded model to the trainer.
 	TakesModel bool
 	// LoadedByScript means that the script loads the model, not the trainer.
 	LoadedByScript bool
@@ -143,8 +145,8 @@ type Loading struct {
 	CastsWithoutFlash bool
 	// Computes is the rule for the compute type of quantized weights if no key sets it.
 	Computes ComputeRule
-	// PreparesQuantized means that weights that are not quantized are cast to float32, CastsBack that they are
-	// cast back, and UncastIfSharded that neither happens under FSDP and ZeRO-3.
+	// PreparesQuantized means that weights that are not quantized are cast to float32, CastsBack that they are cast
+	// back, and UncastIfSharded that neither cast happens under FSDP or ZeRO-3.
 	PreparesQuantized, CastsBack, UncastIfSharded bool
 	// QuantizedAdapters is the type that adapters on quantized weights are cast to.
 	QuantizedAdapters string

@@ -83,6 +83,6 @@ func trlKeys() []Key {
 // precision.
 var trlWeights = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", ""}, {"auto", ""}}
 
-// trlLosses are the values of SFTConfig's loss_type. Since 1.15 they differ only in what is computed from the
-// probabilities: no loss has all logits in memory at once.
+// trlLosses are the values of SFTConfig's loss_type. Since 1.15 none of these losses has all logits in memory at
+// once; they differ only in what they compute from the probabilities.
 var trlLosses = append([]Term{{"nll", setup.TRLLoss}, {"dft", setup.TRLLoss}, {"chunked_nll", setup.TRLLoss}}, answerLosses("")...)

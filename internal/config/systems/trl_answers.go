@@ -18,12 +18,12 @@ var trlAnswers = map[string]string{
 var (
 	dpoLosses = []string{"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "discopop", "sigmoid_norm"}
 	ktoLosses = []string{"kto", "apo_zero_unpaired"}
-	// CPO shares DPO's first losses.
+	// All but the first are also DPO's.
 	cpoLosses  = []string{"simpo", "sigmoid", "hinge", "ipo"}
 	grpoLosses = []string{"grpo", "bnpo", "dr_grpo", "dapo", "cispo"}
 )
 
-// answerLosses returns these values as terms with one meaning.
+// answerLosses returns all of these values as terms with the given meaning.
 func answerLosses(means string) (out []Term) {
 	for _, name := range slices.Concat(dpoLosses, ktoLosses, cpoLosses[:1], grpoLosses) {
 		out = append(out, Term{name, means})

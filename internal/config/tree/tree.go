@@ -22,7 +22,8 @@ type Layer struct {
 	File  string        // its name
 	Doc   *doc.Document // its contents
 	Mount doc.Path      // the key, nil for the root
-	// FlagsOnly means that only the flags it declares count: it is a module with a program's argument parser.
+	// FlagsOnly means that the document is a module with a program's argument parser, and only the flags it
+	// declares count.
 	FlagsOnly bool
 }
 
@@ -96,7 +97,7 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	return next, err
 }
 
-// Stands returns the value at a path in the last layer that has it.
+// Stands returns the value at a path in the last layer that sets it.
 func (t Tree) Stands(p doc.Path) (Place, error) { return t.standsAbove(-1, p) }
 
 // standsAbove is Stands for the layers after the i-th.
@@ -122,7 +123,8 @@ func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 	return Place{}, fmt.Errorf("%s: %w", p, ErrAbsent)
 }
 
-// Nearest returns the layer for a new key: the last of those with the longest part of its path.
+// Nearest returns the layer to which a new key is added: the last of the layers that contain the longest part of
+// its path.
 func (t Tree) Nearest(p doc.Path) Layer {
 	best := t.Layers[0]
 	for _, l := range t.Layers[1:] {
