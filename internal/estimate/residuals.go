@@ -152,7 +152,7 @@ func (m Measured) on(card gpu.Card) bool {
 	return err == nil && card.Kernels(0) == was.Kernels(0)
 }
 
-// all returns the range of errors of all runs on one GPU or, if s uses several, on several.
+// all returns the range of errors of all runs on one GPU and, if s uses several GPUs, also of those on several.
 func (m Measured) all(s *setup.Setup) Range {
 	r := m.Groups[""]
 	if s.Dist != nil {

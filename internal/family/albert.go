@@ -9,8 +9,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// ALBERT: transformers/models/albert/modeling_albert.py. All layers share their weights, or the layers of a group
-// do.
+// ALBERT: transformers/models/albert/modeling_albert.py. All layers, or those of a group, share their weights.
 
 type albert struct {
 	net

@@ -72,9 +72,9 @@ type Facts struct {
 	// apply.
 	Dims Dims
 
-	// late means that building the model does not import transformers' modeling_layers, or does so for the CPU.
-	// Other models import it, and with it torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the
-	// default device.
+	// late means that building the model does not import transformers' modeling_layers, or imports it while the CPU
+	// is the default device. For other models the import loads torch.distributed.pipelining, which keeps a
+	// torch.tensor(0.0) on the default device.
 	late bool
 	make maker
 }

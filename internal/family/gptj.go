@@ -39,7 +39,7 @@ func newGPTJ(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.h = append(m.h, newGPTJBlock(b, c, m, fmt.Sprintf("transformer.h.%d", i), hidden))
 	}
 	m.lnF = b.LayerNorm("transformer.ln_f", hidden, true)
-	for _, block := range m.h { // again, when weights are initialised
+	for _, block := range m.h { // _init_weights makes the tables again
 		sinusoids(b.W, block.attn.table.Size(0), block.attn.rotated).Drop()
 	}
 	m.head = newBiasedHead(b, c, run, hidden, m.wte, false, true)

@@ -9,10 +9,10 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// LitGPT's GPT (litgpt 0.5.13, model.py and lora.py) for models like Llama, with the loss that finetune/lora.py
-// and finetune/full.py compute from its logits. In October 2023, with PyTorch 2.1, the norms and the rotation
-// were in the model's own type, and keys and values were repeated before the rotation (lit-gpt 8641822); later
-// code does both in float32. Modules have transformers' names, so that adapter targets are the same.
+// LitGPT's GPT (litgpt 0.5.13, model.py and lora.py) for models like Llama, with the loss that finetune/lora.py and
+// finetune/full.py compute from its logits. In October 2023, with PyTorch 2.1, norms and rotation were computed in
+// the model's own type, and keys and values were repeated before the rotation (lit-gpt 8641822). Later code
+// computes norms and rotation in float32. Modules have transformers' names, so that adapter targets are the same.
 
 // Outside is a model whose loss is computed by the training loop, not by its forward.
 type Outside interface {

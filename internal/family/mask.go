@@ -35,7 +35,7 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 		if mask == nil || !n.run.Calling.masks() {
 			return fn.Return(nil)
 		}
-		n.allOnes(mask) // transformers checks only the part that the cache does not fill, here all of it
+		n.allOnes(mask) // transformers checks the part that is not from the cache, which is all of it here
 	}
 	return fn.Return(n.boolMask(embeds, mask, window))
 }
@@ -171,7 +171,7 @@ func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tens
 	return fn.Return(mask.Expand(B, -1, S, S))
 }
 
-// without removes padding from a pattern, with another and_masks.
+// without combines a pattern with the padding mask, using another and_masks.
 func (look pattern) without(padding, batch, q, kv *shadow.Tensor) *shadow.Tensor {
 	fn := q.World().Func(batch, q, kv)
 	if padding == nil {

@@ -28,7 +28,7 @@ func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))
 	b.Register(r.invFreq.Clone()) // original_inv_freq
-	frequencies(b.W, dim).Drop()  // again, when weights are initialised
+	frequencies(b.W, dim).Drop()  // _init_weights computes them again
 	return r
 }
 

@@ -37,7 +37,7 @@ type Card struct {
 	Link       float64 // bandwidth to another card in the same machine, in bytes per second and direction
 	Network    float64 // bandwidth between two machines with these cards, in bytes per second
 
-	Unnamed bool // only Total is known; the rest is the reference's
+	Unnamed bool // only Total is known; the other fields are the reference card's
 	Least   bool // Total is the smallest among cards with this nominal Memory
 	Resized bool // Total was given by the user and differs from the card's
 }

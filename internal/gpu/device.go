@@ -23,7 +23,7 @@ type Device struct {
 	SMs        int       `json:"multiprocessors,omitempty"` // or AMD's compute units
 	ECC        string    `json:"ecc,omitempty"`             // "on", "off", or unknown
 	Processes  []Process `json:"processes,omitempty"`       // the processes that use the GPU
-	MIG        bool      `json:"mig,omitempty"`             // divided into slices, or about to be
+	MIG        bool      `json:"mig,omitempty"`             // MIG mode is on or pending
 	Slices     []Slice   `json:"slices,omitempty"`          // its MIG slices
 	Ordinal    int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
@@ -88,8 +88,8 @@ func (d Device) Card() Card {
 	return c
 }
 
-// likely returns the only card that matches what the driver reports, for a driver that does not report a name: AMD's
-// kernel driver has none for desktop cards.
+// likely returns the only card that matches the driver's figures. It is for drivers that report no name, such as
+// AMD's kernel driver for desktop cards.
 func (d Device) likely() (Card, error) {
 	var found []Card
 	for _, e := range catalogue() {

@@ -13,8 +13,8 @@ import (
 	"snug/internal/units"
 )
 
-// ForMemory returns a card of which only the memory is known. Everything else is the reference's: its kernels, its
-// rates, and its memory outside PyTorch.
+// ForMemory returns a card for which only the memory is known. Its kernels, rates and memory outside PyTorch are
+// the reference card's.
 func ForMemory(total uint64) Card {
 	c := Reference
 	c.Name, c.Total, c.Memory = units.Bytes(total).String()+" GPU", total, int(total/units.GiB)
@@ -22,7 +22,7 @@ func ForMemory(total uint64) Card {
 	return c
 }
 
-// Sized returns a card of which only the memory is known, as parsed by ParseMemory.
+// Sized returns a card for which only the memory is known, as parsed by ParseMemory.
 func Sized(text string) (Card, error) {
 	size, err := ParseMemory(text)
 	if err != nil {

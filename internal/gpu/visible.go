@@ -16,8 +16,8 @@ const (
 	rocrVisible = "ROCR_VISIBLE_DEVICES"
 )
 
-// Limit hides the devices that the environment hides and numbers the rest as PyTorch does. lookup is os.LookupEnv: a
-// variable that is set but empty hides everything.
+// Limit marks the devices that the environment hides, and numbers the other devices as PyTorch does. lookup is
+// os.LookupEnv: a variable that is set but empty hides everything.
 func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	if value, set := lookup(cudaVisible); set {
 		m.keep(NVIDIA, cudaVisible, value)
@@ -33,7 +33,7 @@ func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	}
 }
 
-// differ reports whether a manufacturer's cards are of several kinds.
+// differ reports whether a manufacturer's cards are of different models.
 func (m *Machine) differ(maker Maker) bool {
 	name := ""
 	for _, d := range m.Devices {

@@ -176,6 +176,6 @@ func (c Conv) copies() uint64 {
 // of 128 by 128 each.
 const MaxConvPartials = 120 * 64 << 10
 
-// ConvPartials returns the largest size observed for a weight gradient's partial sums: thirteen copies of the
-// gradient, whose float32 size is weight bytes, or one from every multiprocessor.
+// ConvPartials returns an upper bound on a weight gradient's partial sums: thirteen copies of the gradient, which
+// was the most observed, or one from every multiprocessor. weight is the gradient's size in float32.
 func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MaxConvPartials) }

@@ -112,7 +112,7 @@ func (c ConvShape) NearOther(kind ConvKind, elementBytes int, half bool, seen []
 	return c.near(kind, elementBytes, half, seen, c.shape)
 }
 
-// near is Near, but ignores the shape without.
+// near is Near, but ignores the shape passed as without.
 func (c ConvShape) near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes, without convShape) ConvWorkspace {
 	var best ConvWorkspace
 	var nearest ConvShape

@@ -14,6 +14,6 @@ func (r Rules) NormPartials(m, n int) Figure {
 	return r.between(NormSums, rows, 0, rows)
 }
 
-// LigerNormPartials returns the same for Liger's RMS norm (liger_kernel/ops/rms_norm.py, 0.8.5): each
-// multiprocessor sums over its rows.
+// LigerNormPartials returns the number of rows of partial sums in the backward of Liger's RMS norm
+// (liger_kernel/ops/rms_norm.py, 0.8.5): one for each multiprocessor.
 func (r Rules) LigerNormPartials() int { return r.SMs }

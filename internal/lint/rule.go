@@ -11,8 +11,8 @@ type Rule struct {
 	Title    string // one line: what is wrong
 	Why      string // what it costs
 	Evidence string // a measurement, or the source of the fact
-	Bad      string // an example with the finding
-	Good     string // the same code without it
+	Bad      string // an example in which the rule applies
+	Good     string // the same example, corrected
 	Fixes    bool   // --fix can repair it, at least in simple cases
 	Optional bool   // off unless it is selected
 	InTests  bool   // also applies to unit tests

@@ -193,8 +193,8 @@ func (b *bin) pop() hole {
 	return top
 }
 
-// seek returns the best fit: the smallest hole of a set that is large enough, or of several the one with the
-// lowest address.
+// seek returns the best fit: the smallest hole of a set that is large enough. Among several of that size, it
+// returns the one with the lowest address.
 func (p *Player) seek(set int32, size uint64) (got uint64, at hole, ok bool) {
 	got, b := p.sets[set].next(size)
 	if b == nil {

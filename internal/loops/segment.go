@@ -52,8 +52,8 @@ type segments struct {
 	held  uint64  // total size of all segments, in quanta
 }
 
-// above is how far above the first segment others may be. The driver allocates downwards from there, except into
-// small holes it has left.
+// above is the maximum distance of a segment above the first one. The driver allocates downwards from there, except
+// when it fills small gaps.
 const above = 1 << 30 / quantum
 
 // slot returns the slot of an address. No two segments share a slot.

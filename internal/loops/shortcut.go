@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// shortcut records what some iterations of a loop did, and the conditions under which as many later iterations do
-// the same.
+// shortcut records the effect of some iterations of a loop, and the conditions under which the same number of later
+// iterations have the same effect.
 //
 // It holds if each role has a segment with the recorded layout, no segment without a role has a hole that would
 // have been chosen instead, segments whose addresses decided a tie are in the same order, and the allocations
@@ -18,7 +18,7 @@ type shortcut struct {
 	start, end    uint64 // hashes of the iteration before the first, and of the last
 	roles         []role
 	guards        []guard
-	ties          []tie    // by their last role
+	ties          []tie    // ties, by their later role
 	deeper        []deeper // which voids must be larger than others
 	frees         []spread // places of the blocks the iterations free
 	leaves        []spread // places of the blocks they leave allocated
@@ -29,7 +29,7 @@ type shortcut struct {
 	most, mostAsked      int64  // maximum after any event
 	mostAt               int    // the first event at the maximum
 
-	then   *shortcut // the shortcut that followed it last time
+	then   *shortcut // the shortcut that was taken after this one last time
 	longer bool      // a shortcut for more of these iterations exists
 }
 
@@ -53,7 +53,7 @@ type role struct {
 	prev, next int32 // neighbours at the end: a role, none, or somebody
 }
 
-// somebody stands for a neighbour without a role; it does not change.
+// somebody is a neighbour without a role, which does not change.
 const somebody = -2
 
 // way is how a segment becomes part of a shortcut.
@@ -63,7 +63,7 @@ const (
 	draw   way = iota // its hole is the best fit for a request
 	locate            // a block in it is freed
 	grow              // it is new
-	beside            // it is next to another one
+	beside            // it is next to another role's segment
 	born              // it was split off a void
 )
 
@@ -73,7 +73,7 @@ type guard struct {
 	set       int32
 	size, got uint64
 	roles     []int32 // the roles with that hole
-	voids     []deep  // the voids that were also chosen
+	voids     []deep  // the chosen voids
 }
 
 // tie is a pair of roles with holes of equal size, of which the one with the lower address was chosen.

@@ -78,7 +78,7 @@ func (p *Player) note() {
 		p.chart.Note(p.at, p.allocated, p.held*quantum)
 	}
 	if c := p.watch.rec; c != nil {
-		p.work++ // recording costs as much as playing
+		p.work++ // recording an event costs as much as playing it
 		c.noted(p)
 	}
 }

@@ -4,9 +4,9 @@ package loops
 
 import "math/bits"
 
-// watch observes a loop as it is played and looks for iterations like earlier ones. An iteration is identified by
-// its decisions and by the final layouts of the segments it touched. When one recurs, the iterations since then
-// are worth recording.
+// watch observes a loop as it is played and looks for iterations that repeat earlier ones. An iteration is
+// identified by its decisions and by the final layouts of the segments it touched. When an iteration recurs, the
+// iterations since its last occurrence are worth recording.
 type watch struct {
 	body    *body // nil outside loops
 	sum     uint64
@@ -26,7 +26,8 @@ type watch struct {
 	room recording // the last recording, whose memory is reused
 }
 
-// few is the number of iterations up to which a recording is worth extending; most is the limit.
+// few is the number of iterations below which a recording is worth extending; most is the maximum number to record
+// at a time.
 const (
 	few  = 48
 	most = 1 << 12
@@ -208,8 +209,8 @@ func (w *watch) recordNext(p *Player, done int) {
 	w.record(p, w.body, done, turns)
 }
 
-// keep ends a recording. If the recording is useless, earlier observations are out of date, so the next one needs
-// more evidence.
+// keep ends a recording and adds its shortcut, if there is one. The streak starts again, because earlier
+// observations are out of date.
 func (w *watch) keep(p *Player, done int) {
 	if s := w.rec.finish(p); s != nil {
 		w.body.class.add(s)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern provides regular expressions that cost nothing until they are used.
+// Package pattern provides regular expressions that are compiled only when they are used.
 //
-// Compiling an expression takes as long as reading a hundred lines of a config, and most runs of the program use
-// none, so each is compiled on first use. Searching a file with an expression takes a microsecond for every twenty
-// bytes, a hundred times as long as searching for a word, so an expression for whole files lists the words that every
-// match begins with.
+// Compiling an expression takes as long as reading a hundred lines of a config, and most runs of the program use no
+// expression at all. Searching a file with an expression takes a microsecond for every twenty bytes, a hundred
+// times as long as searching for a word, so an expression for whole files lists the words that every match begins
+// with.
 package pattern
 
 import (

@@ -14,7 +14,7 @@ import (
 func TestAdaptersOfLibrary(t *testing.T) {
 	llama := setup.Model{Config: map[string]any{"model_type": "llama", "dtype": "bfloat16"}}
 	for name, x := range map[string]struct {
-		today, to string // precision of the run, and of the settings
+		today, to string // precision of the current run, and of the planned one
 		library   Library
 		precision string
 		peft      bool

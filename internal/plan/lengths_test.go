@@ -31,8 +31,8 @@ func varying(t *testing.T, card string) (*Plan, *setup.Setup) {
 	return p, s
 }
 
-// TestVaryingLengths checks that the figures of a plan are those of the whole run, and that its levers include what
-// helps if lengths vary.
+// TestVaryingLengths checks that the figures of a plan are those of the whole run, and that its levers include
+// those for varying lengths.
 func TestVaryingLengths(t *testing.T) {
 	p, s := varying(t, "RTX-4090")
 	on, _ := gpu.Find("RTX-4090")

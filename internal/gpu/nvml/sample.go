@@ -17,7 +17,7 @@ func (s Source) Open(context.Context) (gpu.Sampler, error) {
 		return nil, err
 	}
 	if c := l.Init(); c != success {
-		err := failure(l, "starting", c) // uses the library's message, so before it is unloaded
+		err := failure(l, "starting", c) // must precede Close, because the message comes from the library
 		unload()
 		return nil, err
 	}
@@ -45,7 +45,7 @@ type sampler struct {
 type card struct {
 	index      int
 	slice      *int // nil for the whole GPU
-	instance   int  // the driver's number for a MIG instance, by which it lists processes
+	instance   int  // the driver's number for the MIG instance, used to match processes
 	handle     handle
 	parent     handle // of the whole GPU
 	name, uuid string

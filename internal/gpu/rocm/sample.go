@@ -83,7 +83,7 @@ func (s AMDSMI) Open(ctx context.Context) (gpu.Sampler, error) {
 
 type amdSampler struct {
 	source AMDSMI
-	cards  []gpu.Device // from the first query; their names do not change
+	cards  []gpu.Device // from the first query, for their names and UUIDs
 }
 
 // Sample runs amd-smi twice: for the cards and for their processes.
