@@ -12,7 +12,7 @@ import (
 type Rates struct {
 	Bandwidth float64 // bytes per second
 	Half      float64 // dense matrix operations per second in float16 and bfloat16
-	TF32      float64 // the same in TF32, which convolutions use for float32
+	TF32      float64 // dense matrix operations per second in TF32, which convolutions use for float32
 	Single    float64 // operations per second in float32
 	Older     float64 // 16-bit matrix rate of kernels that do not use the newest instructions
 	SMs       int     // multiprocessors

@@ -12,12 +12,12 @@ import (
 type Fix struct {
 	Change  string
 	Saves   uint64 // bytes; 0 if unknown
-	Command string // a command that shows or does it; "" if there is none
+	Command string // a command that shows or makes the change; "" if there is none
 
 	general bool // whether a simulation of the run gives more specific advice
 	plans   bool // whether the command plans the run, and needs its settings
 	varies  bool // whether the command simulates the run with lengths, and needs its settings
-	applies bool // whether it also helps a run that should have fit
+	applies bool // whether the fix also helps a run that should have fit
 }
 
 // Text returns a fix as one sentence.

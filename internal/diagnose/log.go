@@ -49,8 +49,8 @@ type reader struct {
 	open  map[string][]Frame // frames of unfinished tracebacks, by prefix
 	await string             // the prefix whose last frame still needs its source line
 	lists bool               // whether that frame's source lines are numbered
-	whole [2]string          // the last message so far, while more lines may follow: joined with spaces, and without
-	more  int                // the number of lines that may still belong to it
+	whole [2]string          // the lines of the last message so far, joined with spaces and without, while more may follow
+	more  int                // the number of lines that may still belong to the last message
 }
 
 // ReadLog reads a run's output to the end, however long.

@@ -13,9 +13,9 @@ import (
 // true is 0.
 type Message struct {
 	Form        Form   // the kind of text
-	Device      string // CUDA, HIP, XPU or NPU, if PyTorch's allocator wrote it
+	Device      string // CUDA, HIP, XPU or NPU, if PyTorch's allocator wrote the message
 	Line        int    // of the log, from 1
-	Prefix      string // the text before it on its line: a rank or a time
+	Prefix      string // the text before the message on its line: a rank or a time
 	GPU         int    // index of the card; -1 if not in the text
 	Tried       uint64 // bytes that could not be allocated
 	Total       uint64 // of the card
@@ -27,7 +27,7 @@ type Message struct {
 	Private     uint64 // unused in the private pools of CUDA graphs
 	Limit       uint64 // limit for this process
 	Impossible  bool   // whether the text has a figure that cannot be true
-	elements    uint64 // of the tensor that could not be allocated, if only its shape is printed
+	elements    uint64 // elements of the tensor that could not be allocated, if only its shape is printed
 	known       known
 }
 

@@ -16,7 +16,7 @@ import (
 // Retry is the result of replaying a recorded run, including its failed request, under another setting.
 type Retry struct {
 	Conf   string // the setting
-	Set    string // the line that sets it
+	Set    string // the line that sets the setting
 	Fits   bool   // whether the request succeeds
 	Unsure bool   // the cap is not known well enough to decide
 	Needs  uint64 // bytes reserved at the end, with the request

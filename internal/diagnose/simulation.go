@@ -22,9 +22,9 @@ type Simulation struct {
 	Fixes    []Fix  // the changes found
 	Estimate string // the command that repeats the simulation
 	Optimize string // the command that plans the run
-	Lengths  string // the command that simulates it with lengths from a file
+	Lengths  string // the command that simulates the run with lengths from a file
 	Logits   bool   // whether the simulated run requests the same size for logits
-	Settings string // where its settings are from: "the settings of train.py"
+	Settings string // where the run's settings are from: "the settings of train.py"
 	Guessed  bool   // whether the settings were found without a hint in the log, so that they may be another run's
 	Kept     *Kept  // what the script keeps from step to step; nil if nothing is known
 }

@@ -12,11 +12,11 @@ import (
 
 // StepLine is a line in the log that reports a finished step.
 type StepLine struct {
-	Step      int    // its number as printed, or -1
+	Step      int    // the step's number as printed, or -1
 	Memory    uint64 // bytes allocated or in use; 0 if not reported. If no unit is printed, only the ratio between lines is known
 	Shape     []int  // the batch's shape or length, if printed
-	Evaluates bool   // whether it reports an evaluation
-	Ongoing   bool   // whether it is a progress bar that has not reached its end
+	Evaluates bool   // whether the line reports an evaluation
+	Ongoing   bool   // whether the line is a progress bar that has not reached its end
 	line      int
 }
 

@@ -48,12 +48,12 @@ type Verdict struct {
 	Where      string // the user's line; "" if none is known
 	Script     string // the user's main file, as named in the traceback; "" if unknown
 	Confidence Confidence
-	Message    *Message // the message that it is based on, or nil
+	Message    *Message // the message that the verdict is based on, or nil
 	Holders    []Held   // largest first
 	Growth     *Growth  // nil if nothing grows
 	Fixes      []Fix
 	Retry      *Retry   // the run replayed with expandable segments; nil if it was not replayed
-	Pieces     *Pieces  // of the snapshot; nil if there is none
+	Pieces     *Pieces  // how the snapshot's memory is divided; nil without a snapshot
 	AtPeak     bool     // whether Holders are from the peak, not from the end
 	Compared   bool     // whether two snapshots were given
 	Changes    []Change // from the first snapshot to the second
@@ -122,9 +122,9 @@ type failure struct {
 	Evidence
 	message *Message
 	frames  []Frame
-	steps   []StepLine // steps finished before it
+	steps   []StepLine // steps that finished before the failure
 	tried   uint64
-	room    uint64 // what the process may use: the card, or its cap
+	room    uint64 // memory that the process may use: the card's, or its cap
 }
 
 // newCase picks the request that the verdict is about: the first that failed, unless the program caught that failure

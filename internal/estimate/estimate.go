@@ -36,7 +36,7 @@ type Answer struct {
 	Versions      setup.Versions `json:"versions,omitzero"`      // the PyTorch and transformers versions that were simulated, either given or assumed
 	Source        string         `json:"source"`                 // "simulated" or "recorded"
 	Interval      [2]uint64      `json:"interval"`               // bounds for the expected peak of reserved memory
-	Evidence      *Evidence      `json:"evidence,omitempty"`     // what the interval is based on; nil if on runs on this machine
+	Evidence      *Evidence      `json:"evidence,omitempty"`     // what the interval is based on; nil if it is based on runs on this machine
 
 	Lengths *Varying `json:"lengths,omitempty"` // how the peak depends on the lengths; nil if all are equal
 

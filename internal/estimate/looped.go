@@ -28,7 +28,7 @@ const (
 	maxSegments = 250_000    // segments alive at the same time
 	maxBytes    = 8 << 40    // reserved bytes
 	maxUnfolded = 3_300_000  // events of unfolded loops
-	fewUnfolded = 1_000_000  // the same in a search, which plays dozens of runs
+	fewUnfolded = 1_000_000  // events of unfolded loops in a search, which plays dozens of runs
 )
 
 // eventsOf returns the maximum number of events in a run.

@@ -43,7 +43,7 @@ type Probe struct {
 	under map[string]uint64 // bytes reserved, by options
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 
-	within    map[atLimit]Verdict // whether it fits, by limit and options
+	within    map[atLimit]Verdict // whether the run fits, by limit and options
 	uncertain func() uint64       // returns how much more a simulated run may reserve because of unknowns
 }
 

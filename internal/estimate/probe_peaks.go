@@ -41,7 +41,7 @@ func (p *Probe) measure() error {
 	case got.OOM != nil:
 		return fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
 	}
-	if p.PeakRequested == 0 { // with folded loops it is already known
+	if p.PeakRequested == 0 { // with folded loops PeakRequested is already known
 		p.PeakRequested = got.requested
 	}
 	p.learn(Peaks{got.PeakAllocated, got.PeakReserved})

@@ -34,7 +34,7 @@ type Residuals struct {
 
 // Measured is the runs on one kind of card with one PyTorch version, by the groups that a setup belongs to.
 type Measured struct {
-	Card   string           `json:"card"`   // a card of that kind, by its catalogue name
+	Card   string           `json:"card"`   // catalogue name of a card of that kind
 	Torch  string           `json:"torch"`  // release, such as 2.11
 	Groups map[string]Range `json:"groups"` // errors by group of settings
 }

@@ -45,7 +45,7 @@ func readResiduals(text string) (t Residuals) {
 // put stores a range in the table: in the groups of the last card and version, or in the tables after those.
 func (t *Residuals) put(name string, r Range) {
 	switch {
-	case t.Several != nil: // the last part of the table
+	case t.Several != nil: // Several is the last part of the table
 		t.Several[name] = r
 	case name == "added":
 		t.Added = r

@@ -31,8 +31,8 @@ const paddedLabels = 449
 
 // lossPath is the code that computes a causal loss in one release.
 type lossPath struct {
-	own     bool // the model's own forward computes it
-	upcast  bool // it casts the logits to float32 under the same name
+	own     bool // the model's own forward computes the loss
+	upcast  bool // the forward casts the logits to float32 under the same name
 	unsloth bool // Unsloth's kernel computes the cross entropy
 	shifted bool // the shared function copies the logits without the last token
 }

@@ -36,7 +36,7 @@ type litGPT struct {
 	cos, sin *shadow.Tensor
 	vocab    int
 	returned []*shadow.Tensor // what forward returned: the logits, in chunks if adapters are trained
-	logits   []*shadow.Tensor // the loop's variable for them, in float32; it lives until the next forward has returned
+	logits   []*shadow.Tensor // the loop's variable logits, in float32, which lives until the next forward has returned
 }
 
 // newLitGPT makes GPT, which keeps cosines and sines for all positions. Its head is never tied to the embeddings:

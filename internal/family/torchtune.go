@@ -19,7 +19,7 @@ type tuneDecoder struct {
 	embed  *nn.Embedding
 	layers []*tuneLayer
 	norm   *tuneNorm
-	output *nn.Linear // nil if it is tied: TiedLinear
+	output *nn.Linear // nil if the head is tied to the embeddings (TiedLinear)
 	rope   *tuneRope
 	packed tunePacked // the mask and positions of the current forward
 }

@@ -29,7 +29,7 @@ type Card struct {
 	Seen       bool    // Total was read on this card model, not computed
 	Outside    uint64  // memory of a training process outside PyTorch's allocator: context, kernels
 	Measured   bool    // Outside was measured on this card, not assumed from another
-	Arch       string  // the compiler's name for it: sm_90, gfx942
+	Arch       string  // the compiler's name for the architecture: sm_90, gfx942
 	Capability int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs        int     // multiprocessors, or AMD's compute units
 	Bandwidth  float64 // memory bandwidth, in bytes per second

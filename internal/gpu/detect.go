@@ -36,8 +36,8 @@ type Machine struct {
 type Driver struct {
 	Maker   Maker  `json:"maker"`             // manufacturer of the GPUs
 	Version string `json:"version,omitempty"` // of the driver
-	Runtime string `json:"runtime,omitempty"` // the newest CUDA or ROCm release that it supports
-	Source  string `json:"source"`            // the name of the Source that reported it
+	Runtime string `json:"runtime,omitempty"` // the newest CUDA or ROCm release that the driver supports
+	Source  string `json:"source"`            // the name of the Source that reported the driver
 }
 
 // Attempt is a source that was tried; Err is nil if it succeeded.

@@ -33,7 +33,7 @@ type Slice struct {
 	Index           int       `json:"index"`                     // index within the GPU
 	Profile         string    `json:"profile"`                   // 1g.10gb
 	UUID            string    `json:"uuid,omitempty"`            // the slice's unique ID
-	GPUInstance     int       `json:"gpu_instance"`              // NVIDIA's number for it
+	GPUInstance     int       `json:"gpu_instance"`              // NVIDIA's number for the slice
 	ComputeInstance int       `json:"compute_instance"`          // NVIDIA's number within the GPU instance
 	Total           uint64    `json:"total"`                     // bytes
 	Used            uint64    `json:"used"`                      // bytes
@@ -47,7 +47,7 @@ type Slice struct {
 type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Name string `json:"name,omitempty"` // of the executable
-	Used uint64 `json:"used,omitempty"` // 0 if the driver does not report it
+	Used uint64 `json:"used,omitempty"` // bytes; 0 if the driver does not report them
 }
 
 // Unclaimed returns the memory in use that the listed processes do not account for: it belongs to other containers,

@@ -36,7 +36,7 @@ import (
 
 // Options describe what to look for.
 type Options struct {
-	Rules func(path string) []Rule // nil: all except optional ones
+	Rules func(path string) []Rule // nil means all except optional rules
 	Torch string                   // the project's PyTorch release; "" if unknown
 }
 

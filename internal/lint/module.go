@@ -14,7 +14,7 @@ import (
 // module is one file as the rules see it: its functions, each with its calls, its assignments and their places.
 type module struct {
 	src       []byte
-	starts    []int             // where its lines begin
+	starts    []int             // where the lines of the source begin
 	imports   map[string]string // full names of imported names
 	libraries map[string]bool   // top-level packages that are imported
 	classes   map[string]*class
@@ -68,7 +68,7 @@ type function struct {
 	stmts   []*statement
 	globals map[string]bool // names declared global or nonlocal
 	params  map[string]bool
-	words   map[string]bool // names and attributes in its body
+	words   map[string]bool // names and attributes in the function's body
 
 	backs     []*backward
 	losses    map[string]bool     // names that a backward pass starts from
@@ -93,7 +93,7 @@ type call struct {
 type assign struct {
 	target  pysrc.Expr
 	value   pysrc.Expr // nil if unknown, as for a loop's target
-	element int        // index of the unpacked element; -1: the whole value
+	element int        // index of the unpacked element; -1 for the whole value
 	op      string     // "+" for +=
 	at      pysrc.Pos
 	place   *place

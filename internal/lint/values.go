@@ -16,7 +16,7 @@ type value struct {
 	graph bool  // has an autograd graph
 	big   bool  // larger than a scalar
 	host  bool  // in host memory
-	lines []int // where it was created
+	lines []int // lines where the value was created
 }
 
 // deepest is the maximum number of names and operations to trace back.

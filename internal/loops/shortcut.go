@@ -21,7 +21,7 @@ type shortcut struct {
 	ties          []tie    // ties, by their later role
 	deeper        []deeper // which voids must be larger than others
 	frees         []spread // places of the blocks the iterations free
-	leaves        []spread // places of the blocks they leave allocated
+	leaves        []spread // places of the blocks that the iterations leave allocated
 
 	grows                uint64 // memory allocated from the driver, in quanta
 	lastGrowth           int    // the event of the last growth
@@ -30,26 +30,26 @@ type shortcut struct {
 	mostAt               int    // the first event at the maximum
 
 	then   *shortcut // the shortcut that was taken after this one last time
-	longer bool      // a shortcut for more of these iterations exists
+	longer bool      // a longer shortcut has been recorded
 }
 
 // role is the part that a segment, or a piece of one, plays in a shortcut.
 type role struct {
 	how           way
 	set           int32
-	before, after int32  // layouts before and after; after is none if it no longer exists
+	before, after int32  // layouts before and after; after is none if the segment no longer exists
 	size          uint64 // for draw, the requested size; for grow, the size of the segment
 	got           uint64 // for draw, the size of the hole
 	at            uint64 // the block that was allocated or freed; for born, the offset in the void
 	owner         owner  // for locate, the owner of the block
 	of            int32  // for beside, the neighbour; for born, the void after it
-	side          int8   // for beside, -1 if before it, 1 if after it
+	side          int8   // for beside, -1 if the segment is before the neighbour, 1 if after
 	left, right   int32  // neighbours at the start: a role, none, or somebody
 
-	void       bool  // it is a void, which has no layouts
-	low, high  int64 // the range of its size
-	moves      int64 // change of its address
-	widens     int64 // change of its size
+	void       bool  // the segment is a void, which has no layouts
+	low, high  int64 // for a void, the range of its size
+	moves      int64 // for a void, the change of its address
+	widens     int64 // for a void, the change of its size
 	prev, next int32 // neighbours at the end: a role, none, or somebody
 }
 
@@ -60,11 +60,11 @@ const somebody = -2
 type way uint8
 
 const (
-	draw   way = iota // its hole is the best fit for a request
-	locate            // a block in it is freed
-	grow              // it is new
-	beside            // it is next to another role's segment
-	born              // it was split off a void
+	draw   way = iota // the segment's hole is the best fit for a request
+	locate            // a block in the segment is freed
+	grow              // the segment is new
+	beside            // the segment is next to another role's segment
+	born              // the piece was split off a void
 )
 
 // guard is the worst hole accepted for requests of a size. No other segment may have a better one. got is larger

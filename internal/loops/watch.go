@@ -14,13 +14,13 @@ type watch struct {
 	stamp   int32
 
 	seen   map[uint64]int // when each iteration was last seen, by hash
-	period int            // how many iterations ago the last ones were seen
+	period int            // distance between the last iterations and their previous occurrences
 	streak int            // number of consecutive iterations with this period
 	cycle  int            // number of iterations still to be recorded
 	limit  int            // maximum number of iterations to record at a time
 
 	taken *shortcut // the last shortcut, if nothing has been played since
-	again int       // how many times it was taken in a row
+	again int       // how many times taken was taken in a row
 
 	rec  *recording
 	room recording // the last recording, whose memory is reused

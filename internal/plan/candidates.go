@@ -18,7 +18,7 @@ type Candidate struct {
 	World        int          // number of GPUs
 	Reserved     uint64       // simulated peak of reserved bytes
 	Rate         float64      // simulated samples per second; 0 if the run is not timed
-	Fits         bool         // whether it fits Limit in the simulation
+	Fits         bool         // whether the run fits Limit in the simulation
 	Limit        uint64       // bytes that PyTorch may reserve, after the margin
 }
 
@@ -63,7 +63,7 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // there is no recommendation to put first, so the fastest that fits is
+	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // without a recommendation, the fastest candidate that fits comes first
 		slices.SortStableFunc(out, func(a, b Candidate) int {
 			return cmp.Or(-compareBool(a.Fits, b.Fits), -cmp.Compare(a.Rate, b.Rate), -cmp.Compare(a.Batch, b.Batch))
 		})

@@ -200,7 +200,7 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 }
 
 // fallbacks lists sets of variants to try in order: first those that do not change what is trained, with the
-// current distribution or over more GPUs; then, one by one, those that should be used only if needed.
+// current kind of sharding or another; then, one by one, those that should be used only if needed.
 func (s *search) fallbacks() [][][]settings {
 	plain := s.variants()
 	same := [][]settings{plain}

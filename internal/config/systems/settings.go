@@ -18,7 +18,7 @@ import (
 type Setting struct {
 	// Name is the setup's field; workers and effective exist only in files.
 	Name  string
-	Kind  Kind     // how it is written in files
+	Kind  Kind     // how files write the value
 	Words []string // possible values, for Kind Word
 	What  string   // a short description
 	Least int      // the minimum of a whole number

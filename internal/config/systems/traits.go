@@ -72,8 +72,8 @@ type RefusedCommand struct {
 
 // Started is a trainer and the text that identifies it.
 type Started struct {
-	Text    *pattern.Pattern // of the command or the program
-	Trainer *System          // the trainer whose flags it accepts
+	Text    *pattern.Pattern // matches the command, or the program's text
+	Trainer *System          // the trainer whose flags the program accepts
 }
 
 // Behaviour is what a trainer does differently from others.
@@ -163,15 +163,15 @@ type Reentrance struct {
 
 // OwnModel is a model that a trainer builds itself.
 type OwnModel struct {
-	Type string // as in config.json
+	Type string // model_type in config.json
 	// Tokens is the vocabulary size of a model trained from scratch.
 	Tokens int
 	// DataTokens are the vocabulary sizes of known datasets, by name.
 	DataTokens map[string]int
 	// Loads contains the shapes of weights that training may start from instead, by name.
 	Loads           map[string]Shape
-	LoadedTokens    int // their vocabulary size
-	LoadedPositions int // their number of positions
+	LoadedTokens    int // vocabulary size of these weights
+	LoadedPositions int // number of positions of these weights
 }
 
 // Shape is the size of a transformer.
@@ -193,7 +193,7 @@ const (
 
 // Families describes models that are named by a family, under a path, and a size.
 type Families struct {
-	Path  string // of the family
+	Path  string // path of the key that names the family
 	Names []Term // the prefixes of the family's model names
 	Sizes []Term // exceptions: family and size that form another model's name
 }

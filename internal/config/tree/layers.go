@@ -12,7 +12,7 @@ import (
 // layerIndex finds the layer of a tree that sets a path, so that a tree with many layers is not searched
 // layer by layer.
 type layerIndex struct {
-	last map[string]int // by path: the last layer that sets it
+	last map[string]int // the last layer that sets each path
 	// refer contains the layers with aliases and merge keys, which have paths that are not written out. They are
 	// searched one by one, at most maxReferring of them.
 	refer []int

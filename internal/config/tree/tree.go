@@ -19,9 +19,9 @@ import (
 
 // Layer is one document of a tree and the key that it is mounted at.
 type Layer struct {
-	File  string        // its name
-	Doc   *doc.Document // its contents
-	Mount doc.Path      // the key, nil for the root
+	File  string        // the document's file name
+	Doc   *doc.Document // the document itself
+	Mount doc.Path      // the key that the document is mounted at; nil for the root
 	// FlagsOnly means that the document is a module with a program's argument parser, and only the flags it
 	// declares count.
 	FlagsOnly bool
@@ -50,7 +50,7 @@ func New(layers ...Layer) Tree {
 // Place is a value in a tree and its position.
 type Place struct {
 	At    doc.Path  // in the tree
-	File  string    // the file that contains it
+	File  string    // the file that contains the value
 	Path  doc.Path  // the path to edit, in the file
 	Value doc.Value // with interpolations followed
 	// Through lists the interpolations that were followed, in order.
