@@ -10,8 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// With returns the project as it reads after settings are written. It reads the edited files again, because a key
-// can affect other settings too.
+// With returns the project with settings written to its files. It reads the edited files again, because a key can
+// affect other settings too.
 func (p *Project) With(want setup.Values) (*Project, error) {
 	plan, err := p.Change(want)
 	if err != nil {

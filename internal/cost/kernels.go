@@ -38,7 +38,7 @@ func (k *clock) moving(bytes, each float64) float64 {
 	return bytes/(k.rates.Bandwidth*k.c.Memory) + bytes/(each*float64(k.rates.SMs))
 }
 
-// multiplying returns the time of a matrix product's multiplications. float32 does not use TF32, which is
+// multiplying returns the time of a matrix product's multiplications. Products in float32 do not use TF32, as is
 // PyTorch's default.
 func (k *clock) multiplying(w shadow.Kernel) float64 {
 	rate := k.rates.Single * k.rates.sustained

@@ -156,7 +156,7 @@ func (c *collector) facts(id uint32) *stackFacts {
 	return f
 }
 
-// alloc processes an allocation. A site is visited anew when the program returns to it from another.
+// alloc processes an allocation. A new visit to a site begins when the program returns to it from another site.
 func (c *collector) alloc(e stream.Event, stack uint32) {
 	f := c.facts(stack)
 	if f.site != c.now {

@@ -38,7 +38,8 @@ const (
 
 var (
 	ansi = pattern.New(`\x1b\[[0-9;?]*[A-Za-z]`)
-	// stamps are times as loggers, Slurm and Kubernetes print them. They differ between the lines of one traceback.
+	// stamps are times as loggers, Slurm and Kubernetes print them. They are removed from each line, because they
+	// differ between the lines of one traceback.
 	stamps  = pattern.New(`\d{4}[-/]\d{2}[-/]\d{2}[T _]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\b(?:\d{2}[-/]\d{2}(?:[-/]\d{2,4})? |[IWEF]\d{4} )\d{2}:\d{2}:\d{2}(?:[.,]\d+)?|^\W*\d{2}:\d{2}:\d{2}(?:[.,]\d+)?`)
 	resumes = pattern.New(`(?i)\bresum(?:ing|ed)\b|\bcontinuing training from|load(?:ing|ed) (?:the )?(?:checkpoint\b[^s]*$|checkpoint (?:from|at|'|"|/)|optimizer)|restor(?:ing|ed) (?:all )?(?:states|optimizer|checkpoint|from)`, "esum", "ESUM", "ontinuing", "oad", "LOAD", "estor", "ESTOR")
 )

@@ -65,7 +65,7 @@ func (c *collector) walk(d *snapshot.Device, initial []mark, visit func(event in
 	}
 }
 
-// peak returns the event after which the most memory was allocated, and how much; -1 is before the first.
+// peak returns the event after which the most memory was allocated, and how much; -1 means before the first event.
 func (c *collector) peak(d *snapshot.Device) (event int, bytes uint64) {
 	initial := c.initial(d)
 	now := int64(0)

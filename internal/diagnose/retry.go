@@ -52,7 +52,7 @@ func (r *Recorded) retry(low, high uint64) *Retry {
 	return out
 }
 
-// withRequest returns the device's recording up to the failed request, with that request as a successful one.
+// withRequest returns the device's recording up to the failed request, with that request recorded as successful.
 func (r *Recorded) withRequest() *snapshot.Device {
 	d := *r.device
 	until := min(r.OOM.Event, len(d.Trace.Events))
@@ -69,8 +69,8 @@ func (r *Recorded) withRequest() *snapshot.Device {
 	return &d
 }
 
-// rooms returns bounds on the memory that the process could reserve. If the text has no cap, they are what it had
-// reserved, and that plus the failed request.
+// rooms returns bounds on the memory that the process could reserve. If the text has no cap, they are the memory
+// reserved at the failure, and that plus the failed request.
 func (c *failure) rooms() (low, high uint64) {
 	r := c.Recorded
 	free := uint64(max(0, r.OOM.DeviceFree))

@@ -34,8 +34,8 @@ func (c *failure) onHost() (v Verdict, ok bool) {
 // this much.
 const slack = 64 * units.MiB
 
-// spare returns how much more than a request must be free before its failure is unusual. On a large card the driver
-// reserves more, and free memory may not be contiguous.
+// spare returns how much memory beyond a request must be free for the request's failure to be unusual. On a large
+// card the driver reserves more, and free memory may not be contiguous.
 func (m *Message) spare() uint64 { return max(slack, m.Total/100) }
 
 // impossible recognizes requests that the driver refused although it had the memory.

@@ -143,7 +143,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestFlames checks that the nodes below a call have no more bytes than the call, and that the leaves are kinds.
+// TestFlames checks that the nodes below a call have no more bytes than the call, and that the leaves are kinds of
+// memory.
 func TestFlames(t *testing.T) {
 	r := readRecorded(t, "graph_kept")
 	root := r.Flames()

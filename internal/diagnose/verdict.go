@@ -315,8 +315,8 @@ func (c *failure) share(bytes uint64) float64 {
 	return float64(bytes) / float64(c.room)
 }
 
-// room returns how much memory the process could use. If the card had enough left, a cap applied, and the reserved
-// memory is close to it.
+// room returns how much memory the process could use. If the request failed although the card had enough memory
+// left, a cap must apply, and the reserved memory is close to it.
 func (r *Recorded) room() uint64 {
 	free := uint64(max(0, r.OOM.DeviceFree))
 	if free > r.OOM.Size+slack {

@@ -47,7 +47,7 @@ func (r Range) Around(least, most uint64) [2]uint64 {
 }
 
 // High returns how much more than estimated a run of this kind may reserve on a card, based on the errors of past
-// estimates: those on this machine if there are any, otherwise those elsewhere.
+// estimates: those on this machine if there are any, otherwise those in the table of residuals.
 func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	r := Usual(s, card)
 	if here != nil {

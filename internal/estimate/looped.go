@@ -15,7 +15,7 @@ import (
 )
 
 // A model that runs token by token has loops, which stay folded. Package loops plays them folded. With options that
-// it does not support, they are unfolded and played event by event, which works only for short ones.
+// the package does not support, loops are unfolded and played event by event, which works only for short loops.
 
 // Limits of the simulation. They are counts, not times, so that a run is refused on every machine or on none. An
 // answer takes at most half a second and 200 MB, a search a few seconds.

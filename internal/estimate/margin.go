@@ -13,7 +13,7 @@ import (
 )
 
 // margin returns how much less and more than estimated a recorded run may reserve, because of unknowns in its
-// profile and memory outside the recording. One segment is always included, because runs differ by that at random.
+// profile and memory outside the recording. One segment is always included, because runs differ by one at random.
 func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) {
 	m, err := Profile(s).Margin(s.At(), card, func(p *profile.Program) (uint64, error) { return reserved(s, p) })
 	r := outsideProfile(s)
@@ -90,7 +90,8 @@ func outsideProfile(s *setup.Setup) (r Range) {
 	return r
 }
 
-// several returns the range of errors for runs over several GPUs: those of that kind, or all.
+// several returns the range of errors for runs over several GPUs with this kind of data parallelism or, if too few
+// were measured, with any.
 func (t Residuals) several(kind string) Range {
 	if g := t.Several[kind]; g.Cases >= enough {
 		return g

@@ -72,7 +72,8 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 	return m, m.finish()
 }
 
-// largestFirst is the largest batch to try if smaller ones failed although enough memory was free.
+// largestFirst is the largest batch at which a search tries to begin if smaller ones failed although enough memory
+// was free.
 const largestFirst = 16
 
 // climb searches upward from a state. If nothing fits, it leaves the answer unchanged.

@@ -48,8 +48,8 @@ func spread(card gpu.Card, s *setup.Setup) gpu.Card {
 	return card
 }
 
-// eager returns the memory outside PyTorch's allocator if all kernels are loaded at start-up. No such run on a card
-// later than Ampere and Ada has been published.
+// eager returns the memory outside PyTorch's allocator if all kernels are loaded at start-up. For cards later than
+// Ampere and Ada, no figures have been published.
 func eager(card gpu.Card) uint64 {
 	switch {
 	case card.Capability >= 90:

@@ -141,8 +141,8 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	return p, nil
 }
 
-// maxKept is the length of the longest stream that a probe keeps instead of generating it again, because a search has
-// dozens of them. Streams that fit no card are rarely needed again.
+// maxKept is the length of the longest stream that a probe keeps. A search has dozens of probes, so longer streams
+// are generated again when needed. Streams that fit no card are rarely needed again.
 const maxKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {

@@ -99,11 +99,11 @@ func recordedRun(s *setup.Setup) (*run, error) {
 	return &run{trace: r.Trace, start: r.Start, kept: Kept(s)}, nil
 }
 
-// Kept returns the memory that a run uses beyond its recordings. Gradients that are accumulated over several forward
-// passes stay while the next one runs; in a recording with one forward pass per step they were freed by then. DDP has
-// a second copy of them, in buckets, if one GPU was recorded. Both are counted in full for the whole run, which is
-// right at the end of a forward pass and too much in the optimizer step; the table of residuals has the error
-// (Added).
+// Kept returns the memory that a run uses beyond its recordings. Gradients that are accumulated over several
+// forward passes stay while the next one runs; in a recording with one forward pass per step they were freed by
+// then. If one GPU was recorded, DDP's buckets add a second copy of the gradients. Both are counted in full for the
+// whole run, which is right at the end of a forward pass and too much in the optimizer step; the table of residuals
+// has the error (Added).
 func Kept(s *setup.Setup) uint64 {
 	p := Profile(s)
 	if p == nil {
@@ -153,8 +153,8 @@ func unplayed(s *setup.Setup) *Probe {
 	return &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
 }
 
-// predict computes the peaks of a recorded run. With the recorded options, the profile has a faster way than playing
-// it.
+// predict computes the peaks of a recorded run. With the recorded options, the profile can compute them faster than
+// a play.
 func (p *Probe) predict() error {
 	if p.Setup.Allocator != "" {
 		return p.measure()
@@ -176,8 +176,8 @@ func (p *Probe) predict() error {
 	return nil
 }
 
-// recordedComponents returns the components that the probe measured; the rest is one component. Gradients are
-// separate only if they also stay during the forward pass.
+// recordedComponents returns the components that the probe measured; everything else is counted as activations.
+// Gradients are separate only if they also stay during the forward pass.
 func (a *Answer) recordedComponents() Components {
 	f := Profile(a.Setup).Facts
 	c := Components{Parameters: f.Parameters, Optimizer: f.States, Recorded: true, Fragmentation: a.PeakReserved - a.PeakAllocated}

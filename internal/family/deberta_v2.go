@@ -131,7 +131,7 @@ func (m *deberta) lookForPadding(ids *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// encode is DebertaV2Encoder.forward. It returns the layers' outputs with a reference to each.
+// encode is DebertaV2Encoder.forward. It returns the layers' outputs. The caller must drop a reference to each.
 func (m *deberta) encode(hidden, mask *shadow.Tensor) []*shadow.Tensor {
 	fn := m.w.Func(hidden, mask)
 	fn.Set(&mask, mask.Unsqueeze(1).Unsqueeze(2).Mul(mask.Unsqueeze(1).Unsqueeze(-1))) // (B, 1, S, S)

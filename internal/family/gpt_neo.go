@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// GPT-Neo: transformers/models/gpt_neo/modeling_gpt_neo.py. GPT-2's blocks with scores in float32. Every layer
-// has its own mask table; the table of a local layer has the same size.
+// GPT-Neo: transformers/models/gpt_neo/modeling_gpt_neo.py. GPT-2's blocks with scores in float32. Every layer has
+// its own mask table. Local layers' tables are not smaller.
 
 type gptNeo struct {
 	net

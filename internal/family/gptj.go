@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// GPT-J: transformers/models/gptj/modeling_gptj.py. Attention and MLP run in parallel after one norm; each attention has
-// its own table of sines and cosines; its own eager code computes scores in float32.
+// GPT-J: transformers/models/gptj/modeling_gptj.py. Attention and MLP run in parallel after one norm; each
+// attention has its own table of sines and cosines; GPT-J's own eager code computes scores in float32.
 
 type gptJ struct {
 	net

@@ -39,8 +39,8 @@ type litGPT struct {
 	logits   []*shadow.Tensor // the loop's variable logits, in float32, which lives until the next forward has returned
 }
 
-// newLitGPT makes GPT, which keeps cosines and sines for all positions. Its head is never tied to the embeddings:
-// a tied weight in a checkpoint is loaded into both (scripts/convert_hf_checkpoint.py), and finetuning refuses
+// newLitGPT makes GPT, which keeps cosines and sines for all positions. The head is never tied to the embeddings: a
+// tied weight in a checkpoint is loaded into both layers (scripts/convert_hf_checkpoint.py), and finetuning refuses
 // train.tie_embeddings.
 func newLitGPT(b *nn.Builder, run Run, s llamaShape) Model {
 	run.Reentrant = false // checkpoint_wrapper's default

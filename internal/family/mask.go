@@ -10,10 +10,10 @@ import (
 
 // Attention masks of decoders: transformers/masking_utils.py. Those of encoders are in encoder.go.
 
-// causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no
-// mask if its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a float mask,
-// flash attention none. pos holds the position ids; without a mask they are searched for packed sequences, unless
-// pos is nil or a cache is filled.
+// causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no mask if
+// its causal flag is enough, because a mask of ones is detected and dropped. Eager attention gets a float mask,
+// flash attention none. pos holds the position ids; if there is no mask, packed sequences are detected from them,
+// unless pos is nil or a cache is filled.
 func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(embeds, mask, pos)
 	if mask != nil {

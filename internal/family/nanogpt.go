@@ -187,8 +187,8 @@ func (p *nanoMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 // NanoGPT names both nanoGPT's training loop and its model.
 const NanoGPT = "nanogpt"
 
-// AsNanoGPT returns the config with which nanoGPT builds a model: its own, or GPT-2's, to which model.py's
-// from_pretrained adds biases and the whole vocabulary. It returns nil for any other model.
+// AsNanoGPT returns the config with which nanoGPT builds a model: its own, or GPT-2's, with the biases and the
+// whole vocabulary that from_pretrained in model.py sets. It returns nil for any other model.
 func AsNanoGPT(config map[string]any) map[string]any {
 	switch config["model_type"] {
 	case NanoGPT:

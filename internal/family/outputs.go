@@ -122,7 +122,7 @@ func (c *Calling) keepPooled(pooled *shadow.Tensor) {
 	}
 }
 
-// checkpoints reports whether blocks are checkpointed in the current forward, which they never are in evaluation.
+// checkpoints reports whether blocks are checkpointed in the current forward. In evaluation they never are.
 func (n net) checkpoints() bool {
 	if n.w.Eval {
 		return false

@@ -40,7 +40,7 @@ func frequencies(w *shadow.World, dim int) *shadow.Tensor {
 }
 
 // layerRotary holds a model's rotary embeddings: one shared by all layers, or one for each type of layer. Like
-// layerMasks, it is used once per forward.
+// layerMasks, it is set once per forward.
 type layerRotary struct {
 	full    *rotary
 	sliding *rotary // for the layers with a sliding window
@@ -111,7 +111,8 @@ func (c *Config) ropeType() string {
 	return kind
 }
 
-// ropeTypeOf returns the type of position scaling for a type of layer, if each has its own parameters.
+// ropeTypeOf returns the type of position scaling for a type of layer, if each type of layer has its own
+// parameters.
 func (c *Config) ropeTypeOf(layerType string) string {
 	own, ok := c.ropeKey(layerType).(map[string]any)
 	if !ok {

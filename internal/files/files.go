@@ -169,8 +169,8 @@ func Regular(info fs.FileInfo) error {
 // ReadAll reads all of r, and fails if that is more than most bytes.
 func ReadAll(r io.Reader, most int64) ([]byte, error) { return readAll(r, 0, most) }
 
-// readAll reads a stream with an expected size. A file may grow while it is read, and the kernel's files claim to be
-// empty.
+// readAll reads a stream with an expected size. The size is only a hint: a file may grow while it is read, and
+// files in /proc report a size of 0.
 func readAll(r io.Reader, size, most int64) ([]byte, error) {
 	data := make([]byte, 0, min(size, most)+512)
 	for {

@@ -55,16 +55,16 @@ type Rates struct {
 // Reference is the card used for the measurements.
 var Reference = datacenter[slices.IndexFunc(datacenter, func(s spec) bool { return s.name == "H200" })].card(NVIDIA)
 
-// Memory of a process outside PyTorch's allocator on the reference card: 742 to 762 MiB in 165 training runs (driver
-// 580, CUDA 13.0, PyTorch 2.11), the lower figure without matrix products.
+// Memory of a process outside PyTorch's allocator on the reference card: 742 to 762 MiB in 165 training runs
+// (driver 580, CUDA 13.0, PyTorch 2.11). The lower figure is for runs without matrix products.
 const (
 	outsideMeasured = 758 * units.MiB
 	outsideOlder    = 520 * units.MiB
 )
 
-// outside returns the assumed memory outside PyTorch for a card without measurements: the reference's for its own and
-// later generations and for AMD, and less for older ones, whose kernels are smaller. Additions for older PyTorch
-// versions and several GPUs are in estimate/outside.go.
+// outside returns the assumed memory outside PyTorch for a card without measurements: the reference's for its own
+// and later generations and for AMD, and less for older generations, which have smaller kernels. Additions for
+// older PyTorch versions and several GPUs are in estimate/outside.go.
 func outside(capability int) uint64 {
 	if capability > 0 && capability < 90 {
 		return outsideOlder

@@ -35,7 +35,7 @@ func Sized(text string) (Card, error) {
 	return c, nil
 }
 
-// maxSold is larger than any card's nominal GB: a larger number without a unit probably means MiB.
+// maxSold is more than any card's nominal GB. A larger number without a unit probably means MiB.
 const maxSold = 1024
 
 // ParseMemory parses a card's memory. A bare number is the nominal GB, and means the least memory that cards of that

@@ -94,7 +94,7 @@ func SliceName(device, profile string) string { return strings.TrimSpace(device 
 
 func (repeatedSampler) Close() {}
 
-// SlowdownReasons describes NVIDIA's reasons for reduced clocks. It omits idleness and clocks set by a user.
+// SlowdownReasons describes NVIDIA's reasons for reduced clocks. It omits an idle GPU and clocks set by the user.
 func SlowdownReasons(bits uint64) []string {
 	var out []string
 	for _, r := range slowdowns {

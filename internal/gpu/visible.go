@@ -48,9 +48,9 @@ func (m *Machine) differ(maker Maker) bool {
 	return false
 }
 
-// keep hides all devices except those in the variable's list, and numbers them in its order. The rules are the
-// driver's, as implemented in PyTorch (torch/cuda/__init__.py, _parse_visible_devices): the list ends at the first
-// entry that matches nothing, and listing a device twice hides everything.
+// keep hides all devices except those in the variable's list, and numbers these in the list's order. The rules are
+// the driver's, as implemented in PyTorch (torch/cuda/__init__.py, _parse_visible_devices): the list ends at the
+// first entry that matches nothing, and listing a device twice hides everything.
 func (m *Machine) keep(maker Maker, variable, value string) {
 	var all []*int
 	for i := range m.Devices {

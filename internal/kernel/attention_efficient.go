@@ -37,7 +37,8 @@ func (r Rules) EfficientBackward(a Attention) Figure {
 }
 
 // accumulators returns the bytes of the accumulators. For the queries' gradient, each head, block of queries and
-// part of a head has a 16-byte lock and a float32 tile of the given rows; if all is set, so do keys and values.
+// part of a head has a 16-byte lock and a float32 tile of the given rows. If all is set, there are also
+// accumulators for the gradients of keys and values.
 func (a Attention) accumulators(rows int, all bool) uint64 {
 	cols := (a.Width + 63) / 64 * 64
 	if a.Width > 128 {

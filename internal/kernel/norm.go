@@ -2,10 +2,10 @@
 
 package kernel
 
-// NormPartials returns the number of rows of partial sums that the backward of a layer norm or of the fused
-// RMS norm keeps over m rows of n (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11). With very many
-// short rows the gradients of weight and bias are summed in two passes. It is 0 if one pass is enough, which may
-// be the case in other versions.
+// NormPartials returns the number of rows of partial sums that the backward of a layer norm or of the fused RMS
+// norm keeps over m rows of n (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11). With very many short rows the
+// gradients of weight and bias are summed in two passes. The result is 0 if one pass is enough, which may be the
+// case in other versions.
 func (r Rules) NormPartials(m, n int) Figure {
 	if m <= 64<<10 || n/32 >= r.SMs/2 {
 		return exactly(0)

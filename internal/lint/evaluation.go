@@ -67,7 +67,7 @@ func (f *function) isEvaluation() bool {
 	return false
 }
 
-// forwardWithGraph returns the first call of the evaluated model, in a loop, that records gradients.
+// forwardWithGraph returns the first call of the evaluated model that is in a loop and records gradients.
 func (f *function) forwardWithGraph() *call {
 	for _, c := range f.calls {
 		loop, model := c.place.loop(), f.modelCall(c.Call)

@@ -32,8 +32,9 @@ type Result struct {
 	Err      error // why the file could not be checked, in one line
 }
 
-// Paths lists the Python files and notebooks at paths. Files are listed as they are, folders with all their contents
-// except hidden folders, installed packages and whatever exclude matches. Links to folders are not followed.
+// Paths lists the Python files and notebooks at paths. Files are listed as given. Folders are listed with all their
+// contents except hidden folders, installed packages and whatever exclude matches. Links to folders are not
+// followed.
 func Paths(paths []string, exclude func(string) bool) ([]string, error) {
 	l := lister{exclude: exclude, seen: map[string]bool{}}
 	for _, p := range paths {

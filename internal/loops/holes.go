@@ -29,9 +29,9 @@ const (
 	fineBins = 512
 )
 
-// bin contains the holes of one size. Holes of segments with a shared layout are found through the layout. For
-// the others it has a count and a heap ordered by address. The heap may contain holes that no longer exist, so
-// the segment must be checked.
+// bin contains the holes of one size. Holes of segments with a shared layout are found through the layout. For the
+// holes of other segments it has a count and a heap ordered by address. The heap may contain holes that no longer
+// exist, so the segment must be checked.
 type bin struct {
 	layouts []int32 // layouts with a hole of this size that have members
 	own     int

@@ -117,8 +117,8 @@ func (c *recording) counts(n int) {
 	c.broken = c.broken || c.count > maxRoles
 }
 
-// maxRoles limits the number of roles in a shortcut. A shortcut with more touches at least one segment per
-// iteration and saves little.
+// maxRoles limits the number of roles in a shortcut. A shortcut with more roles saves little, because it touches at
+// least one segment per iteration.
 const maxRoles = 128
 
 // chosen records the choice of a hole and the conditions under which it would be made again.

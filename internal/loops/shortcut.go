@@ -137,8 +137,8 @@ func (c *class) add(s *shortcut) {
 	}
 }
 
-// jump skips iterations with a shortcut, and returns how many. If shortcuts start here but none holds, the
-// iterations are worth recording.
+// jump skips iterations with a shortcut, and returns how many. If shortcuts start here but none holds, it records
+// the next iterations.
 func (p *Player) jump(b *body, done int) int {
 	w := &p.watch
 	if w.rec != nil {
@@ -167,7 +167,7 @@ func (p *Player) jump(b *body, done int) int {
 	return 0
 }
 
-// isDeadEnd reports whether a shortcut has led here before and no other continues from here.
+// isDeadEnd reports whether a shortcut has ended in this state before and no other starts from it.
 func (c *class) isDeadEnd(sum uint64) bool {
 	c.deadEnds[sum]++
 	return c.deadEnds[sum] > 1

@@ -8,10 +8,10 @@ package loops
 //
 //	| used used used | used used | v o i d                        | used used |
 //
-// Free memory between pieces may be a piece too, called a void, of any size. It is filled from the front: each new
-// block joins the piece before the void, until that piece has many blocks. Memory freed at the end of a piece joins
-// the void. So finished pieces have equal layouts, and an iteration touches only the last piece and the void. The
-// only thing that matters about a void is whether it is larger or smaller than other holes.
+// Free memory between pieces may also be a piece, of any size, which is called a void. It is filled from the front:
+// each new block joins the piece before the void, until that piece has many blocks. Memory freed at the end of a
+// piece joins the void. So finished pieces have equal layouts, and an iteration touches only the last piece and the
+// void. The only thing that matters about a void is whether it is larger or smaller than other holes.
 //
 // Two neighbours are never both free where they meet, because that memory would be one void.
 

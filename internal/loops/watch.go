@@ -112,7 +112,8 @@ func (w *watch) born(p *Player, i, void int32) {
 	}
 }
 
-// removed records that a piece no longer exists. Pieces that a recording refers to are kept until it ends.
+// removed records that a piece no longer exists. Pieces that a recording refers to are kept until the recording
+// ends.
 func (w *watch) removed(p *Player, i int32) {
 	if w.rec != nil {
 		w.rec.dead = append(w.rec.dead, i)

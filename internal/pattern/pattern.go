@@ -86,7 +86,8 @@ func (p *Pattern) begin(text string) int {
 	return first
 }
 
-// line returns the start of the first line with a word, for code only outside comments; -1 if there is none.
+// line returns the start of the first line that contains a word, ignoring comments if code is set; -1 if there is
+// none.
 func (p *Pattern) line(text, word string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)

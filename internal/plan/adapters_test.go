@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// TestAdaptersOfLibrary checks that the LoRA lever makes adapters like the run's library.
+// TestAdaptersOfLibrary checks that the LoRA lever makes the same adapters as the run's library.
 func TestAdaptersOfLibrary(t *testing.T) {
 	llama := setup.Model{Config: map[string]any{"model_type": "llama", "dtype": "bfloat16"}}
 	for name, x := range map[string]struct {

@@ -97,7 +97,7 @@ func (s *search) pulled(plain []settings, lora, bits, liger bool) []settings {
 	return changed(plain, func(v *settings) { v.lora, v.levers = x.lora, x.levers })
 }
 
-// leverNamed returns a setting's lever as a set, which is empty if the run with x cannot use it.
+// leverNamed returns a setting's lever as a set. The set is empty if the run with settings x cannot use the lever.
 func (s *search) leverNamed(name string, x settings) leverSet {
 	at := 0
 	for _, row := range setup.Settings() {
@@ -112,7 +112,7 @@ func (s *search) leverNamed(name string, x settings) leverSet {
 	return 0
 }
 
-// trained adds the changes that the settings' levers make to a run to out, under the names of a setup's fields.
+// trained adds what the settings' levers change about a run to out, under the names of a setup's fields.
 func (s *search) trained(x settings, out setup.Values) setup.Values {
 	if x.lora.rank == 0 && x.levers == 0 {
 		return out

@@ -82,7 +82,7 @@ func BenchmarkSearchAll(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchAllSpread measures that table for 80-layer models on eight GPUs of each card.
+// BenchmarkSearchAllSpread measures the table over all known cards for 80-layer models on eight GPUs.
 func BenchmarkSearchAllSpread(b *testing.B) {
 	asProgram(b)
 	for _, name := range []string{"llama-3.1-70b", "qwen2.5-72b"} {

@@ -71,8 +71,8 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 	return out, len(out) > 0 && out[0].Fits, nil
 }
 
-// sameBut reports whether two settings are equal except for the allocator options: trials run with the command's
-// own options.
+// sameBut reports whether two settings are equal except for the allocator options, which trials take from the
+// command.
 func (x settings) sameBut(y settings) bool {
 	x.allocator, y.allocator = "", ""
 	return x == y

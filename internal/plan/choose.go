@@ -161,7 +161,7 @@ func (s *search) leaves(c *Choice) units.Bytes {
 	return units.Bytes(limit - min(c.Estimate.PeakReserved, limit))
 }
 
-// judged returns the fastest choice in a room, without checkpointing that does not pay off, and with a micro-batch
+// judged returns the fastest choice in a room. It drops checkpointing that does not pay off, and uses a micro-batch
 // that does not divide the effective batch if that is much faster.
 func (s *search) judged(set []settings, r room) (*Choice, error) {
 	c, err := s.fastest(set, r)
@@ -298,9 +298,9 @@ func product(x settings) string {
 	return out
 }
 
-// mightNotFit reports whether a choice fits only if its estimate is right. Near the limit of a card PyTorch reserves
-// less than on a larger card, so the end of the interval is not decisive: the run is played with that much less
-// memory.
+// mightNotFit reports whether a choice fits only if its estimate is right. Near the limit of a card PyTorch
+// reserves less than on a larger card, so the upper end of the interval does not decide. Instead, the run is played
+// with a limit that is lower by the possible error.
 func (s *search) mightNotFit(c *Choice) bool {
 	if c.Estimate.Interval[1] <= s.reservable(c.settings, room{share: 1}) {
 		return false

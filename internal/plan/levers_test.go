@@ -37,8 +37,8 @@ func named(levers []lever, change string) *lever {
 	return nil
 }
 
-// TestFlashLever checks that flash attention is offered if it would run: in 16 bits, on a card that supports it, for
-// a model that does not use it yet.
+// TestFlashLever checks that flash attention is offered only if it can run: in 16 bits, on a card that supports it,
+// for a model that does not use it yet.
 func TestFlashLever(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -195,8 +195,8 @@ func TestLeversPull(t *testing.T) {
 	}
 }
 
-// TestPullable checks the list of levers for a 32-bit run with eager attention, in order, and the further ones if
-// nothing fits.
+// TestPullable checks the list of levers for a 32-bit run with eager attention, in order, and the additional levers
+// if nothing fits.
 func TestPullable(t *testing.T) {
 	s := searching(t, small(t, map[string]any{"precision": "fp32", "attention": "eager", "batch": 4.0, "optimizer": "adamw-loop"}), gpu.Reference)
 	var got []string

@@ -62,7 +62,7 @@ func OfParser(text string) *System {
 	return nil
 }
 
-// unmistakable returns the keys without short words, which are never a trainer's arguments.
+// unmistakable returns all keys except those marked Short, which are never a trainer's arguments.
 func unmistakable(keys []Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.Short })
 }

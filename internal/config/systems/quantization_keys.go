@@ -46,7 +46,8 @@ func quantBits(path, source string, by Quantizer) Key {
 	return Key{Setting: "quantized", Quantizer: &by, Path: path, Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}, {"none", ""}}, Means: "fewer bits", Source: source}
 }
 
-// quantMethod returns the key that names the quantizing library, if it can be one other than bitsandbytes.
+// quantMethod returns the key that names the quantization library, for systems that support others than
+// bitsandbytes.
 func quantMethod(path, source string) Key {
 	return Key{Setting: "quant_method", Path: path, Kind: Word, Words: []Term{{"bnb", "bitsandbytes"}, {"bitsandbytes", "bitsandbytes"}}, Means: OtherLibrary, Source: source}
 }

@@ -19,14 +19,14 @@ type Finding struct {
 	Commands *Commands
 	// AlsoTelling are settings that make a file worth reading, in addition to those that do so in every system.
 	AlsoTelling []string
-	// Startable means that its files are programs with their own settings, which a script may start.
+	// Startable means that the system's files are programs with their own settings, which a script may start.
 	Startable bool
-	// OnlyAssigns means that its files are Python assignments without a training loop, which another program
-	// executes.
+	// OnlyAssigns means that the system's files are Python assignments without a training loop, which another
+	// program executes.
 	OnlyAssigns bool
 	// OwnProgram means that the user's own program reads the file, which may have further keys.
 	OwnProgram bool
-	// Launcher means that a file belongs to any run started in its folder, if it is the only one.
+	// Launcher means that a file belongs to any run started in its folder, if it is the only such file there.
 	Launcher bool
 	// Composes means that a file is composed with others by Hydra's rules.
 	Composes bool
@@ -37,7 +37,7 @@ type Finding struct {
 	HasStages, MayBeStage bool
 	// HoldsWhenBound means that the system's defaults also apply if snug.yaml binds a file's settings.
 	HoldsWhenBound bool
-	// TrainsWith is the section without which a file of the system is not for training; "" for none.
+	// TrainsWith is a section that every file for training has; "" if there is none.
 	TrainsWith string
 	// MakesSections means that a key may be inserted together with its section.
 	MakesSections bool
@@ -109,13 +109,13 @@ type Loading struct {
 	Loop string
 	// LoopOverGPUs means that the loop is also simulated on several GPUs.
 	LoopOverGPUs bool
-	// Reentrant tells when checkpointing is reentrant if no key sets it; nil means the transformers default.
+	// Reentrant describes when checkpointing is reentrant by default; nil means the transformers default.
 	Reentrant *Reentrance
 	// Checkpoints is the folder that models are downloaded to, named as on the hub.
 	Checkpoints string
 	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it accepts any.
 	LoopLoss string
-	// AnswerLoops are the trainer's loops that compare answers, by the words for their objectives.
+	// AnswerLoops maps the words for objectives to the trainer's loops that compare answers.
 	AnswerLoops map[string]string
 	// OwnModel is the model that is built from the system's own keys; nil if files name a model.
 	OwnModel *OwnModel
@@ -155,7 +155,7 @@ type Loading struct {
 	QuantizesItself string
 }
 
-// Reentrance says when a trainer checkpoints reentrantly by default.
+// Reentrance describes when a trainer uses reentrant checkpointing by default.
 type Reentrance struct {
 	Answers bool   // also for objectives that compare answers, such as DPO
 	Except  string // the kind of data parallelism for which the default is non-reentrant
@@ -168,7 +168,7 @@ type OwnModel struct {
 	Tokens int
 	// DataTokens are the vocabulary sizes of known datasets, by name.
 	DataTokens map[string]int
-	// Loads contains the shapes of weights that training may start from instead, by name.
+	// Loads maps the names of pretrained weights, from which training may start instead, to their shapes.
 	Loads           map[string]Shape
 	LoadedTokens    int // vocabulary size of these weights
 	LoadedPositions int // number of positions of these weights

@@ -8,7 +8,7 @@ import (
 	"snug/internal/setup"
 )
 
-// trlAnswers are the loops of TRL's trainers that compare answers, by the words for their objectives.
+// trlAnswers maps the words for objectives to the loops of TRL's trainers that compare answers.
 var trlAnswers = map[string]string{
 	"dpo": setup.DPOLoop, "ipo": setup.DPOLoop, "kto": setup.KTOLoop, "orpo": setup.ORPOLoop, "cpo": setup.CPOLoop, "simpo": setup.CPOLoop,
 	"reward": setup.RewardLoop, "rm": setup.RewardLoop, "grpo": setup.GRPOLoop,
@@ -31,7 +31,7 @@ func answerLosses(means string) (out []Term) {
 	return out
 }
 
-// answerKeys maps the keys of TRL's trainers that compare answers to their objectives; "" if several have the
+// answerKeys maps the keys that only TRL's answer-comparing trainers have to the objective; "" if several have the
 // key.
 var answerKeys = map[string]string{
 	"beta": "", "max_prompt_length": "", "max_completion_length": "", "precompute_ref_log_probs": "",

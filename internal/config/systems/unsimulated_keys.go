@@ -2,7 +2,7 @@
 
 package systems
 
-// Deviation is whether a run takes less or more memory than the figures, because something is not counted.
+// Deviation is how a run's memory differs from the figures because of something that is not counted.
 type Deviation string
 
 // The deviations.

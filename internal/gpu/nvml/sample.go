@@ -152,7 +152,7 @@ func (a *sampler) sample(x card) gpu.Sample {
 // mostNames limits the cache of process names; it is emptied when full.
 const mostNames = 1024
 
-// processes lists the processes of a GPU or of a MIG instance. The name of each is queried once.
+// processes lists the processes of a GPU or of a MIG instance. The name of each process is queried only once.
 func (a *sampler) processes(x card) []gpu.Process {
 	list, c := a.library.Processes(x.parent)
 	if c != success {
