@@ -10,8 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// With returns the project as it will be read after settings are written. A key can affect more settings than
-// the one it is written for, so the result is read again.
+// With returns the project with settings written to its files. It reads the edited files again, because a key can
+// affect other settings too.
 func (p *Project) With(want setup.Values) (*Project, error) {
 	plan, err := p.Change(want)
 	if err != nil {
@@ -50,7 +50,7 @@ type edited struct {
 	content map[string][]byte
 }
 
-// Inside reports whether a file is inside the project. New content does not matter.
+// Inside reports whether a file is inside the project, regardless of new content.
 func (f edited) Inside(name string) bool { return projects.Inside(f.Files, name) }
 
 // ReadFile returns the new content of a file, or its content on disk.

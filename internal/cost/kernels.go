@@ -32,13 +32,13 @@ func (k *clock) takes(w shadow.Kernel) float64 {
 	return max(memory, w.Flops/k.attending(w)) + drawing
 }
 
-// moving returns the time to read and write bytes if a multiprocessor moves at most each bytes per second. The
-// higher the card's bandwidth per multiprocessor, the smaller the share of it that kernels reach.
+// moving returns the time to read and write bytes if each multiprocessor moves at most the given bytes per second.
+// The higher the card's bandwidth per multiprocessor, the smaller the share of it that kernels reach.
 func (k *clock) moving(bytes, each float64) float64 {
 	return bytes/(k.rates.Bandwidth*k.c.Memory) + bytes/(each*float64(k.rates.SMs))
 }
 
-// multiplying returns the time of a matrix product's multiplications. float32 does not use TF32, which is
+// multiplying returns the time of a matrix product's multiplications. Products in float32 do not use TF32, as is
 // PyTorch's default.
 func (k *clock) multiplying(w shadow.Kernel) float64 {
 	rate := k.rates.Single * k.rates.sustained
@@ -82,8 +82,8 @@ func (k *clock) convolving(w shadow.Kernel) float64 {
 	return max(bytes, w.Flops/rate) + float64(w.B)*converted*bytes
 }
 
-// attending returns the rate of an attention kernel. Narrow heads and short sequences leave it idle for more of
-// the time.
+// attending returns the rate of an attention kernel. With narrow heads and short sequences the kernel is idle for
+// more of the time.
 func (k *clock) attending(w shadow.Kernel) float64 {
 	rate := k.rates.Older * k.c.Attention
 	switch {

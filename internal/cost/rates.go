@@ -12,9 +12,9 @@ import (
 type Rates struct {
 	Bandwidth float64 // bytes per second
 	Half      float64 // dense matrix operations per second in float16 and bfloat16
-	TF32      float64 // the same in TF32, which convolutions use for float32
+	TF32      float64 // dense matrix operations per second in TF32, which convolutions use for float32
 	Single    float64 // operations per second in float32
-	Older     float64 // the same for kernels that do not use the newest instructions
+	Older     float64 // 16-bit matrix rate of kernels that do not use the newest instructions
 	SMs       int     // multiprocessors
 	Link      float64 // bytes per second to other GPUs in the machine
 	Network   float64 // bytes per second to GPUs in other machines
@@ -24,7 +24,7 @@ type Rates struct {
 // perMachine is the maximum number of GPUs assumed to be in one machine, as in NVIDIA's DGX and HGX.
 const perMachine = 8
 
-// pcie is the bandwidth assumed between cards if theirs is unknown.
+// pcie is the bandwidth assumed between cards if the real one is unknown.
 const pcie = gpu.PCIe4 * 1e9
 
 // between returns the bandwidth among n GPUs.
@@ -73,11 +73,11 @@ func older(c gpu.Card) float64 {
 	return rate
 }
 
-// sustained returns the share of the data sheet's matrix rates that large products reach. On the data-centre
-// cards the power limit lowers the clock: 715 of 989 TFLOP/s were measured on the H200, and the same share in
-// TF32 and float32. For the A100 and the H100, published maxima are 86 and 80 % (Bekman, "Machine Learning
-// Engineering", maximum achievable matmul FLOPS); 0.8 and 0.75 keep their ratio. GeForce cards run above the
-// clock that their data sheets assume, at half the chip's rate, and come close to it.
+// sustained returns the share of the data sheet's matrix rates that large products reach. On the data-centre cards
+// the power limit lowers the clock: 715 of 989 TFLOP/s were measured on the H200, and the same share in TF32 and
+// float32. For the A100 and the H100, published maxima are 86 and 80 % (Bekman, "Machine Learning Engineering",
+// maximum achievable matmul FLOPS); 0.8 and 0.75 keep their ratio. GeForce cards are limited to half the chip's
+// rate, and come close to that because they run above the clock that their data sheets assume.
 func sustained(c gpu.Card) float64 {
 	switch {
 	case c.Capability >= 90 && c.Capability < 120:

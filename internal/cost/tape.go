@@ -16,10 +16,10 @@ type Tape struct {
 	kernels []shadow.Kernel // without duplicates: identical layers launch identical kernels
 	known   map[shadow.Kernel]uint32
 	update  work
-	times   int // how many iterations the current one stands for
+	times   int // how many iterations the current one represents
 }
 
-// mark is one recorded event: its kind and, for host work and kernels, which one.
+// mark is one recorded event: its kind, and which host work or kernel it is.
 type mark struct {
 	kind   tapeKind
 	host   shadow.HostWork
@@ -112,7 +112,7 @@ func (t *Tape) Times(n int) {
 // Reset makes the tape empty.
 func (t *Tape) Reset() { *t = Tape{} }
 
-// tapes keeps the memory of finished tapes for reuse.
+// tapes recycles the memory of finished tapes.
 var tapes sync.Pool // of *[]mark
 
 // NewTape returns an empty tape with room for the marks of a run.
@@ -123,7 +123,7 @@ func NewTape() *Tape {
 	return &Tape{}
 }
 
-// Finish trims the tape to its marks and leaves the remaining memory to the next tape.
+// Finish copies the marks to a slice of their size and recycles the tape's buffer.
 func (t *Tape) Finish() {
 	room := t.marks[:0]
 	t.marks = slices.Clone(t.marks)
@@ -158,7 +158,7 @@ func (t *Tape) timed(k *clock) []float64 {
 	return out
 }
 
-// play runs the clock through the tape; takes has the time of each kernel. With more, it runs only through the
+// play runs the clock through the tape; takes has the time of each kernel. If more is set, it runs only through the
 // first micro-batch, as if gradients already existed.
 func (t *Tape) play(k *clock, takes []float64, more bool) { t.stretch(k, takes, 0, len(t.marks), more) }
 

@@ -14,8 +14,8 @@ import (
 // h200 is the card that the constants were calibrated on.
 var h200 = Rates{Bandwidth: 4.8e12, Half: 989e12, TF32: 494e12, Single: 67e12, SMs: 132}
 
-// TestWrittenMicroBatches compares the time of a run that is mostly copied with one that is simulated in
-// full because of a log.
+// TestWrittenMicroBatches compares the time of a run with copied micro-batches to one that is simulated in full
+// because it writes a log.
 func TestWrittenMicroBatches(t *testing.T) {
 	for _, model := range []string{"gpt2", "torchvision/resnet18"} {
 		for _, accumulation := range []int{1, 2} {

@@ -10,7 +10,7 @@ type update struct {
 	each, all float64
 }
 
-// updates is the cost by optimizer. The passes are counted in torch/optim (2.11): AdamW in its foreach form runs
+// updates is the cost by optimizer. The passes were counted in torch/optim (2.11): AdamW in its foreach form runs
 // mul_, lerp_, mul_, addcmul_, sqrt, div_, add_, addcdiv_.
 var updates = map[string]update{
 	"adamw":        {passes: 20, all: 8},
@@ -33,8 +33,8 @@ var updates = map[string]update{
 	"adamw-8bit":   {passes: 5, each: 1},
 }
 
-// updated advances the clock by the optimizer's step over the trainable parameters, and by clipping if
-// there is any.
+// updated advances the clock by the optimizer's step over the trainable parameters, and by gradient clipping, if
+// used.
 func (k *clock) updated(w work) {
 	u, ok := updates[w.optimizer]
 	if !ok {
@@ -53,7 +53,7 @@ func (k *clock) updated(w work) {
 // microDone records the end of a micro-batch's forward and backward.
 func (k *clock) microDone() { k.micro = append(k.micro, max(k.host, k.device)) }
 
-// seconds returns the length of a step with the given number of micro-batches. Micro-batches that were not played
+// seconds returns the duration of a step with the given number of micro-batches. Micro-batches that were not played
 // take as long as the last one.
 func (k *clock) seconds(accumulation int) float64 {
 	total := max(k.host, k.device) + k.c.Step

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// ErrUnsupported means that programs cannot be traced here.
+// ErrUnsupported means that programs cannot be traced on this system.
 var ErrUnsupported = errors.New("programs cannot be traced here")
 
 // Program is the program to run. Its standard input is empty.

@@ -18,7 +18,7 @@ func Run(p Program, f Fault) (Result, error) {
 		error
 	}
 	done := make(chan ended)
-	go func() { // tracing belongs to one thread, which is not used again
+	go func() { // a tracer is one OS thread, which must not be reused
 		runtime.LockOSThread()
 		r, err := run(p, f)
 		done <- ended{r, err}
@@ -43,7 +43,7 @@ type tracer struct {
 	known   map[int]bool
 }
 
-const options = syscall.PTRACE_O_TRACESYSGOOD | syscall.PTRACE_O_TRACECLONE | 0x100000 // and end with the tracer
+const options = syscall.PTRACE_O_TRACESYSGOOD | syscall.PTRACE_O_TRACECLONE | 0x100000 // PTRACE_O_EXITKILL
 
 func run(p Program, f Fault) (Result, error) {
 	out, err := os.OpenFile(p.Output, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -65,7 +65,7 @@ func run(p Program, f Fault) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer process.Release() //nolint:errcheck // it was waited for
+	defer process.Release() //nolint:errcheck // the tracer has already waited for the process
 	t := &tracer{Fault: f, pid: process.Pid, inside: map[int]bool{}, failing: map[int]bool{}, known: map[int]bool{}}
 	err = t.follow()
 	return t.Result, err
@@ -73,7 +73,7 @@ func run(p Program, f Fault) (Result, error) {
 
 // follow handles the threads' events until the program has ended.
 func (t *tracer) follow() error {
-	const ofThisThread = 0x20000000 // __WNOTHREAD: other tests have children, too
+	const ofThisThread = 0x20000000 // __WNOTHREAD: other tests also have child processes
 	for {
 		var s syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &s, syscall.WALL|ofThisThread, nil)
@@ -142,7 +142,7 @@ func (t *tracer) call(pid int) {
 		}
 		t.failing[pid] = syscall.PtraceSetRegs(pid, &r) == nil
 	case Fail:
-		r.Orig_rax = ^uint64(0) // no call at all
+		r.Orig_rax = ^uint64(0) // an invalid number, so that nothing is called
 		t.failing[pid] = syscall.PtraceSetRegs(pid, &r) == nil
 	}
 }

@@ -4,8 +4,8 @@
 
 package crash
 
-// Run returns ErrUnsupported here.
+// Run returns ErrUnsupported on this platform.
 func Run(Program, Fault) (Result, error) { return Result{}, ErrUnsupported }
 
-// Supported returns false: programs cannot be traced here.
+// Supported returns false, because programs cannot be traced on this platform.
 func Supported() bool { return false }

@@ -59,7 +59,7 @@ func Compare(before, after *Recorded) (out []Change) {
 	return out
 }
 
-// atEnd returns what held the memory when the recording ended.
+// atEnd returns the holders of memory at the end of the recording.
 func (r *Recorded) atEnd() []Held {
 	if !r.AtPeak {
 		return r.Held

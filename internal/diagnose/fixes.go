@@ -12,12 +12,12 @@ import (
 type Fix struct {
 	Change  string
 	Saves   uint64 // bytes; 0 if unknown
-	Command string // a command that shows or does it; "" if there is none
+	Command string // a command that shows or makes the change; "" if there is none
 
-	general bool // whether a simulation of the run shows more than this advice
+	general bool // whether a simulation of the run gives more specific advice
 	plans   bool // whether the command plans the run, and needs its settings
 	varies  bool // whether the command simulates the run with lengths, and needs its settings
-	applies bool // whether it helps a run that should have fit, too
+	applies bool // whether the fix also helps a run that should have fit
 }
 
 // Text returns a fix as one sentence.
@@ -53,8 +53,8 @@ func (c *failure) optimize() Fix {
 	return f
 }
 
-// smaller returns the advice to use a smaller batch. A request that is larger than the card must shrink until it and
-// its gradient, which is as large, fit.
+// smaller returns the advice to use a smaller batch. A request that is larger than the card must shrink until it
+// fits together with its gradient of the same size.
 func (c *failure) smaller() Fix {
 	if !c.alone() {
 		return Fix{Change: halve, general: true}
@@ -67,8 +67,8 @@ func (c *failure) smaller() Fix {
 // alone reports whether the failed request is larger than the card by itself.
 func (c *failure) alone() bool { return c.room > 0 && c.tried > c.room }
 
-// lessActivations returns what helps if a run is too big: a smaller batch, attention without stored scores if they
-// were requested, and checkpointing, unless a single tensor is the problem.
+// lessActivations returns the fixes for a run that is too big: a smaller batch, attention that stores no scores if
+// the failed request was for scores, and checkpointing, unless a single tensor is too large.
 func (c *failure) lessActivations() (out []Fix) {
 	out = append(out, c.smaller())
 	if c.enoughInPieces() {
@@ -88,7 +88,7 @@ func (c *failure) lessActivations() (out []Fix) {
 	return out
 }
 
-// fixes returns what helps against a cause, the smallest change first.
+// fixes returns the fixes for a cause, the smallest change first.
 func (c *failure) fixes(v *Verdict) []Fix {
 	optimize := c.optimize()
 	cut := Fix{Change: "cut long samples (max_length), or group batches by the number of tokens"}
@@ -127,7 +127,7 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	return nil
 }
 
-// joinLess returns what helps if the failed line copies a list of tensors into one.
+// joinLess returns the fixes for a failed line that copies a list of tensors into one.
 func (c *failure) joinLess() []Fix {
 	list := c.joined()
 	if list == "" {
@@ -136,8 +136,8 @@ func (c *failure) joinLess() []Fix {
 	return []Fix{{Change: fmt.Sprintf("write each tensor into one that was allocated before, instead of collecting them in %s and copying them all; or reduce each to what is needed (the loss, argmax) before it is collected", list)}}
 }
 
-// raiseCap returns the fix for a cap below what the card has left: the fraction of the card that the request would
-// have needed.
+// raiseCap returns the fix for a memory cap that is reached while the card still has room: the fraction of the card
+// that the request would have needed.
 func (c *failure) raiseCap() []Fix {
 	m := c.message
 	need := m.Allocated + m.Unallocated + m.Tried
@@ -148,8 +148,8 @@ func (c *failure) raiseCap() []Fix {
 		units.Bytes(m.Limit), units.Bytes(m.Free), units.Bytes(need), float64(need)/float64(m.Total)+0.0005)}}
 }
 
-// defragmented returns what helps against fragmentation. It omits expandable segments if a replay showed that they do not
-// help.
+// defragmented returns the fixes for fragmentation. It omits expandable segments if a replay showed that they do
+// not help.
 func (c *failure) defragmented(r *Retry) (out []Fix) {
 	set := Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated}
 	if r != nil {
@@ -165,7 +165,7 @@ func (c *failure) defragmented(r *Retry) (out []Fix) {
 	return out
 }
 
-// onHostFixes returns what helps against missing host memory or shared memory.
+// onHostFixes returns the fixes for a lack of host memory or shared memory.
 func (c *failure) onHostFixes() []Fix {
 	workers := Fix{Change: "use fewer workers, a smaller prefetch_factor, and no growing cache in the dataset"}
 	if c.message.Form == Shared {

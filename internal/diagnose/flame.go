@@ -16,7 +16,7 @@ type Flame struct {
 	Below []*Flame `json:"c,omitempty"` // largest first
 }
 
-// Limits on a flame graph: more cannot be seen.
+// Limits on a flame graph; anything smaller or deeper could not be seen.
 const (
 	leastFlame  = 1.0 / 2000 // of the whole; smaller nodes are omitted
 	mostFlames  = 20_000

@@ -24,7 +24,7 @@ type Held struct {
 func (h *Held) growing() bool { return h.visits >= leastVisits && h.recent }
 
 // leastVisits is the number of visits to a line that must leave something alive before it counts as growth. A data
-// loader and a loss that is kept for the next step leave up to three.
+// loader, or a loss kept for the next step, keeps tensors of up to three visits alive.
 const leastVisits = 4
 
 // Recorded is what a snapshot shows about the memory at the failed request or, if none failed, at the peak.
@@ -76,7 +76,7 @@ type mark struct {
 	alive bool
 }
 
-// extent is the largest allocation with a stack on its last visit, and before that.
+// extent is the size of the largest allocation with a stack: on the last visit, and on all earlier ones.
 type extent struct {
 	visit        int32
 	last, before uint64
@@ -156,7 +156,7 @@ func (c *collector) facts(id uint32) *stackFacts {
 	return f
 }
 
-// alloc processes an allocation. A site is visited anew when the program returns to it from another.
+// alloc processes an allocation. A new visit to a site begins when the program returns to it from another site.
 func (c *collector) alloc(e stream.Event, stack uint32) {
 	f := c.facts(stack)
 	if f.site != c.now {
@@ -260,7 +260,7 @@ func (c *collector) held(d *snapshot.Device) (out []Held) {
 	return out
 }
 
-// older adds the tensors that were allocated before the recording, or whose entries were overwritten.
+// older adds the tensors that were allocated before the recording or have lost their entries to newer ones.
 func (c *collector) older(d *snapshot.Device, add func(stack uint32, size uint64, visit int32)) {
 	recorded := map[uint64]bool{}
 	for id, m := range c.alive {

@@ -16,7 +16,7 @@ type Log struct {
 	Steps    []StepLine // lines that report a finished step
 	Lines    int        // number of lines in the log
 	Resumed  int        // line that reports loading a checkpoint; 0 if there is none
-	Binary   bool       // whether it begins with bytes that cannot be text
+	Binary   bool       // whether the output begins with bytes that cannot be text
 }
 
 // Found is a message with the traceback before it.
@@ -38,7 +38,8 @@ const (
 
 var (
 	ansi = pattern.New(`\x1b\[[0-9;?]*[A-Za-z]`)
-	// stamps are times as loggers, Slurm and Kubernetes print them. They differ between the lines of one traceback.
+	// stamps are times as loggers, Slurm and Kubernetes print them. They are removed from each line, because they
+	// differ between the lines of one traceback.
 	stamps  = pattern.New(`\d{4}[-/]\d{2}[-/]\d{2}[T _]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\b(?:\d{2}[-/]\d{2}(?:[-/]\d{2,4})? |[IWEF]\d{4} )\d{2}:\d{2}:\d{2}(?:[.,]\d+)?|^\W*\d{2}:\d{2}:\d{2}(?:[.,]\d+)?`)
 	resumes = pattern.New(`(?i)\bresum(?:ing|ed)\b|\bcontinuing training from|load(?:ing|ed) (?:the )?(?:checkpoint\b[^s]*$|checkpoint (?:from|at|'|"|/)|optimizer)|restor(?:ing|ed) (?:all )?(?:states|optimizer|checkpoint|from)`, "esum", "ESUM", "ontinuing", "oad", "LOAD", "estor", "ESTOR")
 )
@@ -49,8 +50,8 @@ type reader struct {
 	open  map[string][]Frame // frames of unfinished tracebacks, by prefix
 	await string             // the prefix whose last frame still needs its source line
 	lists bool               // whether that frame's source lines are numbered
-	whole [2]string          // the last message so far, while more lines may follow: joined with spaces, and without
-	more  int                // the number of lines that may still belong to it
+	whole [2]string          // the lines of the last message so far, joined with spaces and without, while more may follow
+	more  int                // the number of lines that may still belong to the last message
 }
 
 // ReadLog reads a run's output to the end, however long.
@@ -231,7 +232,7 @@ func (g *reader) other(text string) {
 	}
 }
 
-// message looks for a message in a line, and in the lines before it if its text has several.
+// message looks for a message in a line, or in several lines that end with it.
 func (g *reader) message(text string) (Found, bool) {
 	m, ok := messageIn(text)
 	if !ok {

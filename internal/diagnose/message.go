@@ -13,9 +13,9 @@ import (
 // true is 0.
 type Message struct {
 	Form        Form   // the kind of text
-	Device      string // CUDA, HIP, XPU or NPU, if PyTorch's allocator wrote it
+	Device      string // CUDA, HIP, XPU or NPU, if PyTorch's allocator wrote the message
 	Line        int    // of the log, from 1
-	Prefix      string // the text before it on its line: a rank or a time
+	Prefix      string // the text before the message on its line: a rank or a time
 	GPU         int    // index of the card; -1 if not in the text
 	Tried       uint64 // bytes that could not be allocated
 	Total       uint64 // of the card
@@ -27,17 +27,17 @@ type Message struct {
 	Private     uint64 // unused in the private pools of CUDA graphs
 	Limit       uint64 // limit for this process
 	Impossible  bool   // whether the text has a figure that cannot be true
-	elements    uint64 // of the tensor that could not be allocated, if only its shape is printed
+	elements    uint64 // elements of the tensor that could not be allocated, if only its shape is printed
 	known       known
 }
 
-// known records which figures a message has, because 0 bytes is a figure too.
+// known records which figures a message has, because a figure can be 0 bytes.
 type known struct{ free, allocated, unallocated, private bool }
 
 // Form is the kind of a message's text.
 type Form string
 
-// The forms, by the author of the text.
+// The forms, by the software that prints the text.
 const (
 	Torch      Form = "PyTorch's allocator"
 	TorchAsync Form = "PyTorch's cudaMallocAsync allocator"
@@ -71,7 +71,7 @@ func (m *Message) figures() (n int) {
 // mostPlausible is more memory than any card has. NVML's "not available" is printed as 17179869184.00 GiB.
 const mostPlausible = 64 * units.TiB
 
-// bytes parses an amount. An impossible one becomes 0, and is remembered.
+// bytes parses an amount. An impossible amount becomes 0 and sets Impossible.
 func (m *Message) bytes(s string) uint64 {
 	b, ok := amount(s)
 	if !ok || b > mostPlausible {
@@ -81,8 +81,8 @@ func (m *Message) bytes(s string) uint64 {
 	return uint64(b)
 }
 
-// amount parses a size as these programs print it: "20.00 MiB", "512 bytes", "1.60G". Their units are binary even if
-// they write GB: PyTorch's text for Apple GPUs had GB up to 2.5 and has GiB since, with the same numbers.
+// amount parses a size as these programs print it: "20.00 MiB", "512 bytes", "1.60G". Their units are binary even
+// if they print GB: for Apple GPUs, PyTorch printed GB up to 2.5 and prints GiB since, for the same numbers.
 func amount(s string) (float64, bool) {
 	s = strings.TrimSpace(s)
 	digits := strings.TrimRight(s, "bytesKMGTi B")

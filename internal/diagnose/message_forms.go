@@ -90,8 +90,8 @@ func plainBytes(m *Message, s string) {
 	m.Tried, _ = strconv.ParseUint(strings.ReplaceAll(s, ",", ""), 10, 64)
 }
 
-// shape sets Tried to the number of elements of "[8,512,50257]", and elementType multiplies it. Without a type the
-// size is unknown.
+// shape sets Tried to the number of elements of "[8,512,50257]", and elementType multiplies it by the size of an
+// element. Without a type the size is unknown.
 func shape(m *Message, s string) {
 	n := uint64(1)
 	for d := range strings.SplitSeq(strings.Trim(s, "[]"), ",") {

@@ -11,8 +11,8 @@ import (
 )
 
 // The text of PyTorch's allocator has changed in every second release, and differs between CUDA, ROCm, Intel's and
-// Huawei's cards (spec §13). The labels of its figures have changed less. So a text is found by its first words, and
-// each figure by its label: a text that is cut off, wrapped or new loses only the figures that are missing.
+// Huawei's cards (spec §13). The labels of its figures have changed less. So a text is found by its first words,
+// and each figure by its label. If a text is cut off, wrapped or new, all figures that it still has are found.
 
 // size is an amount of memory, in one group.
 const size = `(\d+(?:\.\d+)? ?(?:bytes|[KMGT]i?B))`
@@ -115,8 +115,8 @@ func reserved(m *Message, s string) {
 	}
 }
 
-// cached is what PyTorch up to 1.3 cached in addition to tensors. If it is larger than what the card has left, it
-// must be the sum of both.
+// cached sets the unallocated memory from PyTorch's cached memory. Up to 1.3 the figure excludes tensors; if it is
+// larger than the rest of the card, it must include them.
 func cached(m *Message, s string) {
 	if c := m.bytes(s); m.Total > 0 && m.Allocated+c > m.Total {
 		reserved(m, s)
@@ -152,7 +152,7 @@ func processes(m *Message, s string) {
 	}
 }
 
-// rounding is how far sums of printed figures may be off, because they have only two decimals.
+// rounding is the maximum error of sums of printed figures, which have only two decimals.
 const rounding = 32 * units.MiB
 
 // whole reports whether a PyTorch text has its last figure, so that no more lines belong to it.

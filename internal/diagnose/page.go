@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// pageText is the page, in which the data replaces a marker. It loads nothing from elsewhere.
+// pageText is the HTML page, with a marker that is replaced by the data. The page loads no other files.
 //
 //go:embed page.html
 var pageText string
@@ -92,7 +92,7 @@ func WritePage(w io.Writer, v *Verdict, r *Recorded) error {
 		p.Fixes = append(p.Fixes, f.Text())
 	}
 	p.Parts, p.Pieces = pageParts(v.Pieces), v.Pieces.text()
-	data, err := json.Marshal(p) // escapes what could end the script
+	data, err := json.Marshal(p) // also escapes text that could end the script element
 	if err != nil {
 		return err
 	}

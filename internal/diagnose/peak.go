@@ -65,7 +65,7 @@ func (c *collector) walk(d *snapshot.Device, initial []mark, visit func(event in
 	}
 }
 
-// peak returns the event after which the most memory was allocated, and how much; -1 is before the first.
+// peak returns the event after which the most memory was allocated, and how much; -1 means before the first event.
 func (c *collector) peak(d *snapshot.Device) (event int, bytes uint64) {
 	initial := c.initial(d)
 	now := int64(0)
@@ -81,7 +81,7 @@ func (c *collector) peak(d *snapshot.Device) (event int, bytes uint64) {
 	return event, uint64(max(0, most))
 }
 
-// aliveAt returns, by stack, the bytes that were alive after an event.
+// aliveAt returns the bytes that were alive after an event, by stack.
 func (c *collector) aliveAt(d *snapshot.Device, event int) map[uint32]*sum {
 	initial, out := c.initial(d), map[uint32]*sum{}
 	add := func(stack uint32, bytes int64, n int) {

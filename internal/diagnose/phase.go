@@ -71,8 +71,8 @@ func (f Frame) backward() bool {
 	return f.of("torch/autograd/") && (f.Func == "backward" || f.Func == "_engine_run_backward" || f.Func == "grad")
 }
 
-// site returns the user's line that caused an allocation: their innermost frame outside any module. It is in the
-// loop, not in the model.
+// site returns the user's line that caused an allocation: the user's innermost frame outside any module, which is
+// in the training loop and not in the model.
 func site(frames []Frame) (Frame, bool) {
 	for i, f := range frames {
 		if f.calls() {
@@ -101,8 +101,8 @@ func updates(frames []Frame) bool {
 	return false
 }
 
-// ownStep reports whether the user's innermost frames are the step of their own optimizer: PyTorch calls it through a
-// wrapper.
+// ownStep reports whether the user's innermost frames are the step of the user's own optimizer, which PyTorch calls
+// through a wrapper.
 func ownStep(frames []Frame) bool {
 	inStep := false
 	for i := len(frames) - 1; i >= 0; i-- {
@@ -125,7 +125,7 @@ func (f Frame) pins() bool {
 
 func (f Frame) computesUpdate() bool { return steps.In(f.Func) && f.optimizes() }
 
-// workspace reports whether the code allocates a CUDA library's workspace, which stacks with C++ frames show.
+// workspace reports whether the code allocates a CUDA library's workspace. Only stacks with C++ frames show this.
 func (f Frame) workspace() bool { return strings.Contains(f.Func, "orkspace") && !f.users() }
 
 // kindOf returns the purpose of an allocation, judging by its stack.

@@ -16,7 +16,7 @@ import (
 // Retry is the result of replaying a recorded run, including its failed request, under another setting.
 type Retry struct {
 	Conf   string // the setting
-	Set    string // the line that sets it
+	Set    string // the line that sets the setting
 	Fits   bool   // whether the request succeeds
 	Unsure bool   // the cap is not known well enough to decide
 	Needs  uint64 // bytes reserved at the end, with the request
@@ -24,9 +24,9 @@ type Retry struct {
 
 const expandableConf = "expandable_segments:True"
 
-// retry replays the recording with expandable segments in the memory that was available to the run, which is between
-// low and high. It returns nil if there is no answer: no request failed, the run already used them, or its version
-// lacks them.
+// retry replays the recording with expandable segments in the memory that was available to the run, which is
+// between low and high. It returns nil if no request failed, the run already used expandable segments, or its
+// PyTorch version lacks them.
 func (r *Recorded) retry(low, high uint64) *Retry {
 	version, opt, err := replay.Settings(r.rec, r.device)
 	if err != nil || r.OOM == nil || opt.Expandable || r.rec.Torch == "2.0" {
@@ -52,7 +52,7 @@ func (r *Recorded) retry(low, high uint64) *Retry {
 	return out
 }
 
-// withRequest returns the device's recording up to the failed request, with that request as a successful one.
+// withRequest returns the device's recording up to the failed request, with that request recorded as successful.
 func (r *Recorded) withRequest() *snapshot.Device {
 	d := *r.device
 	until := min(r.OOM.Event, len(d.Trace.Events))
@@ -69,8 +69,8 @@ func (r *Recorded) withRequest() *snapshot.Device {
 	return &d
 }
 
-// rooms returns the least and the most that the process could reserve. Without a cap in the text, it could reserve at
-// least what it did, and less than that plus the request.
+// rooms returns bounds on the memory that the process could reserve. If the text has no cap, they are the memory
+// reserved at the failure, and that plus the failed request.
 func (c *failure) rooms() (low, high uint64) {
 	r := c.Recorded
 	free := uint64(max(0, r.OOM.DeviceFree))

@@ -30,11 +30,12 @@ func (c *failure) onHost() (v Verdict, ok bool) {
 	return v, true
 }
 
-// slack is how much a driver reserves for itself: a request may fail although this much more is free.
+// slack is how much memory a driver reserves for itself: a request may fail although the free memory exceeds it by
+// this much.
 const slack = 64 * units.MiB
 
-// spare returns how much more than a request must be free before its failure is unusual. On a large card the driver
-// reserves more, and free memory may not be contiguous.
+// spare returns how much memory beyond a request must be free for the request's failure to be unusual. On a large
+// card the driver reserves more, and free memory may not be contiguous.
 func (m *Message) spare() uint64 { return max(slack, m.Total/100) }
 
 // impossible recognizes requests that the driver refused although it had the memory.
@@ -69,7 +70,7 @@ func (c *failure) started() bool {
 	return some(c.frames, Frame.calls) || some(c.frames, Frame.backward) || updates(c.frames)
 }
 
-// leastOthers is the fraction of a card from which other processes are a cause, not a detail.
+// leastOthers is the fraction of a card that other processes must use before they count as a cause.
 const leastOthers = 0.1
 
 func (c *failure) byOthers() (v Verdict, ok bool) {
@@ -78,7 +79,7 @@ func (c *failure) byOthers() (v Verdict, ok bool) {
 		return v, false
 	}
 	others, confidence := m.Others, Certain
-	if m.Process == 0 && others == 0 && m.known.free && m.Allocated > 0 { // NVML reported nothing: use what neither PyTorch nor its context accounts for
+	if m.Process == 0 && others == 0 && m.known.free && m.Allocated > 0 { // NVML reported nothing: count all memory that neither PyTorch nor its context accounts for
 		if rest := int64(m.Total) - int64(m.Free) - int64(m.Allocated+m.Unallocated+m.Private) - contextSize; rest > 0 {
 			others, confidence = uint64(rest), Possible
 		}

@@ -35,7 +35,7 @@ func (c *failure) leaks() bool {
 	return float64(bytes) >= leastGrowth*float64(max(1, c.Recorded.Allocated))
 }
 
-// growth returns how much each step leaves behind, and where.
+// growth returns how much memory each step leaves alive, and where it was allocated.
 func (c *failure) growth() *Growth {
 	if !c.leaks() {
 		return nil
@@ -51,7 +51,8 @@ func (c *failure) growth() *Growth {
 	return &Growth{BytesPerStep: bytes / uint64(steps), Where: c.keeper(all[0].Where).Where()}
 }
 
-// keeper returns the line that keeps what another line allocates, if the source shows it; otherwise that line itself.
+// keeper returns the line that keeps another line's allocations alive, if the source shows it; otherwise the
+// allocating line.
 func (c *failure) keeper(made Frame) Frame {
 	if c.Keeper != nil {
 		if line, ok := c.Keeper(made.File, made.Line); ok {
@@ -82,7 +83,7 @@ func (c *failure) grows() (v Verdict, ok bool) {
 	return v, true
 }
 
-// longer is how much larger than all earlier ones the last batch must be to be the cause.
+// longer is the minimum ratio of the last batch to the largest earlier one at which the last batch is the cause.
 const longer = 1.3
 
 // lengthens recognizes a batch that is longer than all earlier ones.
@@ -115,9 +116,9 @@ func (c *failure) lengths() (low, high int) {
 	return low, high
 }
 
-// memoryGrew reports whether the memory figures in the log rise from its first third to its last. If there are only a
-// few, each must be larger than the one before, and all must be from after the first steps; this is only likely to be a
-// leak.
+// memoryGrew reports whether the memory figures in the log rise from its first third to its last. If there are only
+// a few, each must be larger than the one before, and all must be from after the first steps; even then a leak is
+// only likely.
 func (c *failure) memoryGrew() (Confidence, bool) {
 	var seen []uint64
 	late, rising := true, true
@@ -136,10 +137,10 @@ func (c *failure) memoryGrew() (Confidence, bool) {
 	return Certain, float64(slices.Min(seen[len(seen)-third:])) > 1.1*float64(slices.Max(seen[:third]))
 }
 
-// leastRising is the number of rising memory figures that shows growth, if each is larger than the one before.
+// leastRising is the number of memory figures that show growth if each is larger than the one before.
 const leastRising = 3
 
-// ordinary is the fraction of the available memory below which a request is one of many.
+// ordinary is the fraction of the available memory below which a request is too small to be the cause by itself.
 const ordinary = 0.03
 
 // keepsCode matches source lines that keep or copy what they create.
@@ -191,8 +192,8 @@ func (c *failure) grewInLog() (v Verdict, ok bool) {
 	return Verdict{Code: LongBatch, Confidence: Possible, Why: fmt.Sprintf("%d steps succeeded, and then %v could not be allocated: one batch needs more than those before it, or something is kept from step to step", c.finished(), units.Bytes(c.tried)) + c.joining()}, true
 }
 
-// leastSteps is the number of successful steps after which a failure is not just the size of the run, because the
-// allocator and the optimizer have already allocated what they need.
+// leastSteps is the number of successful steps after which the run's size alone does not explain a failure, because
+// the allocator and the optimizer have already allocated what they need.
 const leastSteps = 5
 
 // finished returns the minimum number of training steps that the log shows.

@@ -13,7 +13,7 @@ import (
 // leastPart is the fraction of the memory that a cause must account for.
 const leastPart = 0.15
 
-// of returns the bytes of some kinds in a snapshot.
+// of returns the bytes that memory of the given kinds has in a snapshot.
 func (c *failure) of(kinds ...string) (bytes uint64) {
 	if c.Recorded == nil {
 		return 0
@@ -59,7 +59,7 @@ func (f Frame) loadsModel() bool {
 	return f.Func == "from_pretrained" || f.Func == "load_checkpoint_and_dispatch" || f.Func == "load_model"
 }
 
-// resumed reports whether the log shows, shortly before the failure, that a checkpoint is used.
+// resumed reports whether the log shows a checkpoint being loaded before the failure.
 func (c *failure) resumed() bool {
 	return c.Log != nil && c.Log.Resumed > 0 && c.Log.Resumed < c.message.Line
 }
@@ -105,7 +105,7 @@ func (c *failure) evaluating() (v Verdict, ok bool) {
 	return Verdict{Code: Evaluation, Confidence: Certain, Why: why + ": " + c.request()}, true
 }
 
-// largeRequest is the fraction of the available memory from which a single request shows what is too large.
+// largeRequest is the fraction of the available memory above which a single request shows what is too large.
 const largeRequest = 0.05
 
 func (c *failure) inLogits() (v Verdict, ok bool) {

@@ -22,10 +22,10 @@ type Simulation struct {
 	Fixes    []Fix  // the changes found
 	Estimate string // the command that repeats the simulation
 	Optimize string // the command that plans the run
-	Lengths  string // the command that simulates it with lengths from a file
-	Logits   bool   // whether the failed request is one for logits in the simulated run
-	Settings string // where its settings are from: "the settings of train.py"
-	Guessed  bool   // whether it was found without a hint in the log, so that it may be another run
+	Lengths  string // the command that simulates the run with lengths from a file
+	Logits   bool   // whether the simulated run requests the same size for logits
+	Settings string // where the run's settings are from: "the settings of train.py"
+	Guessed  bool   // whether the settings were found without a hint in the log, so that they may be another run's
 	Kept     *Kept  // what the script keeps from step to step; nil if nothing is known
 }
 
@@ -71,7 +71,8 @@ func (v *Verdict) Simulated(s Simulation) {
 	}
 }
 
-// trained says that the simulated run is not the one that failed, because that one had trained before.
+// trained adds to the verdict that the simulated run is not the one that failed, because the failed run had already
+// trained.
 func (v *Verdict) trained(s Simulation) {
 	v.Why += fmt.Sprintf("; with %s, a training step takes %s in simulation, which does not fit, so the steps before had other settings", s.Settings, s.figures())
 	if v.Code == LongBatch {
@@ -131,7 +132,8 @@ func (k *Kept) fix() Fix {
 	return Fix{Change: fmt.Sprintf("at %s, %s", k.Where, keepNumbers)}
 }
 
-// tooBig puts the changes that make the run fit first. They replace general advice, which was simulated with them.
+// tooBig puts the changes that make the run fit first. They replace the general advice, because the simulation
+// already tried it.
 func (v *Verdict) tooBig(s Simulation) {
 	if !s.Searched {
 		return
@@ -151,7 +153,8 @@ func (v *Verdict) tooBig(s Simulation) {
 	})...)
 }
 
-// differs lowers the confidence, because the known run would have fit, and says how the failed one differs.
+// differs lowers the confidence, because the simulated run would have fit, and describes how the failed run may
+// differ.
 func (v *Verdict) differs(s Simulation, what string, takes units.Bytes) {
 	seen, because, m := "", "had other settings, or something stays in memory", v.Message
 	switch {
@@ -171,7 +174,7 @@ func (v *Verdict) differs(s Simulation, what string, takes units.Bytes) {
 	}
 }
 
-// phases says where a run failed, for verdicts that the traceback proves.
+// phases describes where a run failed, for verdicts that the traceback proves.
 var phases = map[Code]string{
 	Loading:            "memory ran out while the model was being moved to the card, but ",
 	FirstOptimizerStep: "memory ran out in the first update, but ",
@@ -184,7 +187,7 @@ func (v *Verdict) scriptName() string {
 	return v.Script
 }
 
-// confidence returns how sure a cause is that was found by simulation and in the script.
+// confidence returns how strong the evidence is for a cause that was found by simulation and in the script.
 func (s Simulation) confidence() Confidence {
 	if s.Guessed {
 		return Possible
@@ -192,12 +195,12 @@ func (s Simulation) confidence() Confidence {
 	return Likely
 }
 
-// figures returns what the run takes, and what it has.
+// figures describes how much memory the run needs and how much it has.
 func (s Simulation) figures() string {
 	return fmt.Sprintf("%v of %v", units.Bytes(s.Needs), units.Bytes(s.Has))
 }
 
-// complete gives the commands the settings of the run.
+// complete adds the run's settings to the commands.
 func (v *Verdict) complete(s Simulation) {
 	for i := range v.Fixes {
 		switch f := &v.Fixes[i]; {

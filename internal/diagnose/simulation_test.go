@@ -73,7 +73,7 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
-// TestKeeps checks what a line that keeps tensors means for a run that cannot be simulated.
+// TestKeeps checks the verdict on a run that cannot be simulated but has a line that keeps tensors.
 func TestKeeps(t *testing.T) {
 	kept := &Kept{Where: "train.py:17", Code: "kept.append(out)", File: "train.py"}
 	large := strings.Replace(message24, "786.00 MiB", "2.00 GiB", 1)

@@ -44,7 +44,8 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestCompare checks that only what grew is listed: the earlier state is the later one without it.
+// TestCompare checks that only memory that grew is listed. The earlier snapshot is the later one without that
+// memory.
 func TestCompare(t *testing.T) {
 	later, earlier := readRecorded(t, "outputs_kept"), readRecorded(t, "outputs_kept")
 	if changes := Compare(earlier, later); len(changes) != 0 {
@@ -57,7 +58,7 @@ func TestCompare(t *testing.T) {
 	if len(changes) != 1 || changes[0].Grown() != 3<<30 || changes[0].Count != 90 || changes[0].Place() != "outputs_kept.py:10" {
 		t.Fatalf("%+v", changes)
 	}
-	// Neither snapshot failed: the difference alone decides.
+	// Without a failed request, only the difference between the snapshots decides.
 	later.OOM, later.Steps = nil, 0
 	for i := range later.Held {
 		later.Held[i].visits = 0
@@ -142,7 +143,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestFlames checks that the nodes below a call have no more bytes than the call, and that the leaves are kinds.
+// TestFlames checks that the nodes below a call have no more bytes than the call, and that the leaves are kinds of
+// memory.
 func TestFlames(t *testing.T) {
 	r := readRecorded(t, "graph_kept")
 	root := r.Flames()

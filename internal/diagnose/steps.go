@@ -12,11 +12,11 @@ import (
 
 // StepLine is a line in the log that reports a finished step.
 type StepLine struct {
-	Step      int    // its number as printed, or -1
-	Memory    uint64 // reported bytes allocated or in use; 0 if not reported. Only the ratio of two is known if no unit is printed
+	Step      int    // the step's number as printed, or -1
+	Memory    uint64 // bytes allocated or in use; 0 if not reported. If no unit is printed, only the ratio between lines is known
 	Shape     []int  // the batch's shape or length, if printed
-	Evaluates bool   // whether it reports an evaluation
-	Ongoing   bool   // whether it is a progress bar that has not reached its end
+	Evaluates bool   // whether the line reports an evaluation
+	Ongoing   bool   // whether the line is a progress bar that has not reached its end
 	line      int
 }
 
@@ -73,8 +73,8 @@ func chore(text string, count int) bool {
 	return strings.Contains(text, "examples/s") || chores.In(title)
 }
 
-// memoryIn returns the first amount of memory in a line. One without a unit is taken as MiB, because only its ratio to
-// those of other lines is used.
+// memoryIn returns the first amount of memory in a line. An amount without a unit is read as MiB; only its ratio to
+// other lines' amounts is used.
 func memoryIn(text string) uint64 {
 	m, unit := memory.Find(text), "M"
 	if m == nil {

@@ -24,7 +24,7 @@ func (f Frame) Where() string {
 }
 
 // libraries are parts of the paths of code that the user did not write. sitecustomize.py is snug's probe, and the
-// last ones are C++ frames, which snapshots with all stacks contain.
+// last ones are C++ frames, which appear in snapshots with all stacks.
 var libraries = []string{
 	"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib",
 	"sitecustomize.py", ".cpp", ".cc", "??",

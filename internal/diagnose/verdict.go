@@ -48,35 +48,35 @@ type Verdict struct {
 	Where      string // the user's line; "" if none is known
 	Script     string // the user's main file, as named in the traceback; "" if unknown
 	Confidence Confidence
-	Message    *Message // the message that it is based on, or nil
+	Message    *Message // the message that the verdict is based on, or nil
 	Holders    []Held   // largest first
 	Growth     *Growth  // nil if nothing grows
 	Fixes      []Fix
 	Retry      *Retry   // the run replayed with expandable segments; nil if it was not replayed
-	Pieces     *Pieces  // of the snapshot; nil if there is none
+	Pieces     *Pieces  // how the snapshot's memory is divided; nil without a snapshot
 	AtPeak     bool     // whether Holders are from the peak, not from the end
 	Compared   bool     // whether two snapshots were given
-	Changes    []Change // from the first of them to the second
+	Changes    []Change // from the first snapshot to the second
 }
 
-// Growth is memory that each step leaves behind.
+// Growth is memory that each step leaves alive.
 type Growth struct {
 	BytesPerStep uint64
 	Where        string
 }
 
-// Evidence is everything that was read.
+// Evidence is all input to a diagnosis.
 type Evidence struct {
 	Log      *Log      // nil if no text was given
 	Recorded *Recorded // nil if no snapshot was given
 	Earlier  *Recorded // the first of two snapshots to compare; nil otherwise
 
-	// Keeper returns the line of a source file that keeps what another of its lines allocates. It may be nil.
+	// Keeper returns the line of a source file that keeps the tensors that another line allocates. It may be nil.
 	Keeper func(file string, line int) (int, bool)
 }
 
-// Judge decides between the causes. The rules are in order of the strength of their evidence: what the figures prove
-// comes before what the traceback shows, and that before what the steps suggest.
+// Judge decides between the causes. The rules are in order of the strength of their evidence: figures first, then
+// the traceback, then the reported steps.
 func Judge(e Evidence) *Verdict {
 	c := newCase(e)
 	if c == nil {
@@ -97,7 +97,7 @@ func Judge(e Evidence) *Verdict {
 	return v
 }
 
-// describe adds what the snapshots show, independently of the verdict.
+// describe adds facts from the snapshots that do not depend on the verdict.
 func (v *Verdict) describe(e Evidence) {
 	if e.Recorded == nil {
 		return
@@ -122,9 +122,9 @@ type failure struct {
 	Evidence
 	message *Message
 	frames  []Frame
-	steps   []StepLine // steps finished before it
+	steps   []StepLine // steps that finished before the failure
 	tried   uint64
-	room    uint64 // what the process may use: the card, or its cap
+	room    uint64 // memory that the process may use: the card's, or its cap
 }
 
 // newCase picks the request that the verdict is about: the first that failed, unless the program caught that failure
@@ -182,8 +182,8 @@ func deciding(all []Found) int {
 	return first
 }
 
-// supersedes reports whether a message has more information about the same failure as another: it is the same text
-// with its traceback, or the text below a heading.
+// supersedes reports whether a message has more information than another about the same failure: it repeats the
+// text with a traceback, or it is the text below a heading.
 func (f *Found) supersedes(of *Found) bool {
 	after := f.Line - of.Line
 	if of.figures() == 0 && len(of.Frames) == 0 {
@@ -252,8 +252,8 @@ func (c *failure) enoughInPieces() bool {
 	return m.Tried > m.Free && m.Free > 0 && m.Unallocated > 0 && m.Free+m.Unallocated >= m.Tried
 }
 
-// wentOn reports whether the log shows steps after a message without a traceback, which means that the program caught
-// it.
+// wentOn reports whether the log shows steps after a message without a traceback, which means that the program
+// caught the error.
 func (c *failure) wentOn() bool {
 	if c.Log == nil || len(c.frames) > 0 || len(c.Log.Messages) == 0 {
 		return false
@@ -285,7 +285,7 @@ func (c *failure) request() string {
 	return strings.Join(parts, ", ")
 }
 
-// capped reports whether a limit for the process is what the run may use, not the card's memory.
+// capped reports whether the run is limited by a cap on the process, not by the card's memory.
 func (c *failure) capped() bool { return c.message.Limit > 0 && c.message.Limit == c.room }
 
 // where returns the user's line where the request failed.
@@ -315,8 +315,8 @@ func (c *failure) share(bytes uint64) float64 {
 	return float64(bytes) / float64(c.room)
 }
 
-// room returns how much memory the process could use. If the card had enough left, a cap applied, and the reserved
-// memory is close to it.
+// room returns how much memory the process could use. If the request failed although the card had enough memory
+// left, a cap must apply, and the reserved memory is close to it.
 func (r *Recorded) room() uint64 {
 	free := uint64(max(0, r.OOM.DeviceFree))
 	if free > r.OOM.Size+slack {

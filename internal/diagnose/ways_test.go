@@ -29,11 +29,11 @@ var ways = []way{
 	{"graph_kept", Leak, Leak, "graph_kept.py:13", 171_000_000},
 	{"growing_cache", Leak, Leak, "growing_cache.py:10", 16 * 256 * 512 * 4},
 	{"hook_keeps", Leak, Leak, "hook_keeps.py:10", 4 * 8 * 128 * 512 * 4},
-	{"lightning_keeps", TooBig, Leak, "lightning_keeps.py:16", 8 * 128 * 8000 * 4}, // its log does not mention steps
+	{"lightning_keeps", TooBig, Leak, "lightning_keeps.py:16", 8 * 128 * 8000 * 4}, // the run's log does not mention steps
 	{"loading", Loading, Loading, "loading.py:6", 0},
 	{"logits", LogitsTooBig, LogitsTooBig, "logits.py:11", 0},
 	{"long_batch", LongBatch, LongBatch, "net.py:20", 0},
-	{"other_process", OtherProcess, TooBig, "net.py:19", 0}, // a snapshot shows only its own process
+	{"other_process", OtherProcess, TooBig, "net.py:19", 0}, // a snapshot shows only the process that wrote it
 	{"outputs_kept", Leak, Leak, "outputs_kept.py:15", 4 * 256 * 8000 * 4},
 	{"ragged", Fragmentation, Fragmentation, "", 0},
 	{"resume", Resume, Resume, "resume.py:18", 0},

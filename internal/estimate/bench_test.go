@@ -63,8 +63,8 @@ func BenchmarkProbeMamba(b *testing.B) {
 	}
 }
 
-// BenchmarkMamba measures an answer for a model that runs token by token; few of its thirteen million events are
-// played.
+// BenchmarkMamba measures an answer for a model that runs token by token; only a few of its thirteen million events
+// are played.
 func BenchmarkMamba(b *testing.B) {
 	asProgram(b)
 	s := named(b, map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 1.0, "seq": 8192.0})
@@ -127,7 +127,7 @@ func BenchmarkMaxBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkVaryingLengths measures an answer for two hundred steps, most of them with a length of their own.
+// BenchmarkVaryingLengths measures an answer for two hundred steps, most of them with different lengths.
 func BenchmarkVaryingLengths(b *testing.B) {
 	asProgram(b)
 	lengths := map[string]any{"lognormal": map[string]any{"median": 160.0, "sigma": 0.6, "max": 1024.0}}

@@ -6,7 +6,7 @@ package estimate
 // question. The order does not depend on the machine, so neither does the result; cores.go answers several questions
 // at once.
 
-// largestBatch is where the search stops: no card could train with more.
+// largestBatch is where the search stops, because no card could train with a larger batch.
 const largestBatch = 1 << 20
 
 // bisection is the state of a search.

@@ -51,7 +51,7 @@ type tried struct {
 // ask answers the next question of a search.
 func (a *ahead) ask(b bisection) (*Answer, error) {
 	got, ok := a.known[b.next()]
-	if !ok { // the known results are on a path that the search did not take
+	if !ok { // the known results are for questions that the search did not ask
 		a.known = a.tryAll(a.likely(b))
 		got = a.known[b.next()]
 	}

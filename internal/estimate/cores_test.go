@@ -39,7 +39,7 @@ func asked(from bisection, cores int, yes, guess func(batch int) bool) (batches 
 }
 
 // TestSearchIsTheSameOnAnyCores checks that a search asks the same questions on any number of cores, however wrong
-// the guesses are, even if a batch fits that is larger than one that does not.
+// the guesses are, and even if a batch fits although a smaller one does not.
 func TestSearchIsTheSameOnAnyCores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edge := rapid.IntRange(0, 3000).Draw(t, "edge")

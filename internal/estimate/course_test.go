@@ -49,7 +49,8 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// TestCourseEvaluates checks a run whose evaluation takes more than its steps: steps before and after it differ.
+// TestCourseEvaluates checks a run with an evaluation that takes more memory than its steps, so that the steps
+// before and after it differ.
 func TestCourseEvaluates(t *testing.T) {
 	a, c := courseOf(t, `{"model": {"name": "gpt2"}, "batch": 2, "seq": 64, "evaluation": {"batch": 64}}`)
 	if c.Evaluation.Allocated != a.Phases.Evaluation || c.Evaluation.Reserved != a.PeakReserved {

@@ -51,7 +51,8 @@ func TestUnknownKernelsWiden(t *testing.T) {
 	}
 }
 
-// TestUnknownConvolutionsMoveTheEnds checks that unknown kernels widen the interval regardless of past errors.
+// TestUnknownConvolutionsMoveTheEnds checks that unknown kernels widen an interval even before past errors are
+// added.
 func TestUnknownConvolutionsMoveTheEnds(t *testing.T) {
 	s := named(t, map[string]any{"model": map[string]any{"name": "torchvision/resnet50"}, "batch": 64.0, "precision": "amp-bf16"})
 	for _, name := range []string{"A100-80GB", "RTX-4090"} {

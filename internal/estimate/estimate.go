@@ -33,10 +33,10 @@ type Answer struct {
 	Trainable     int            `json:"trainable,omitempty"`    // number of trained parameters
 	StepSeconds   float64        `json:"step_seconds,omitempty"` // estimated duration of one optimizer step
 	Fits          *bool          `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil if neither is known
-	Versions      setup.Versions `json:"versions,omitzero"`      // the PyTorch and transformers versions that were simulated, given or assumed
+	Versions      setup.Versions `json:"versions,omitzero"`      // the PyTorch and transformers versions that were simulated, either given or assumed
 	Source        string         `json:"source"`                 // "simulated" or "recorded"
 	Interval      [2]uint64      `json:"interval"`               // bounds for the expected peak of reserved memory
-	Evidence      *Evidence      `json:"evidence,omitempty"`     // what the interval is based on; nil if on runs on this machine
+	Evidence      *Evidence      `json:"evidence,omitempty"`     // what the interval is based on; nil if it is based on runs on this machine
 
 	Lengths *Varying `json:"lengths,omitempty"` // how the peak depends on the lengths; nil if all are equal
 
@@ -52,8 +52,8 @@ type Answer struct {
 	stopped  func() error // returns the error of the caller's context, or nil
 	run      *run
 	most     int    // limit on work
-	work     int    // work spent on playing it, in events
-	measured *Range // the range it was calibrated with
+	work     int    // work spent on playing the run, in events
+	measured *Range // the range that the interval was calibrated with
 
 	reservedBy map[int]uint64 // if lengths vary: the peak of reserved bytes up to the last event of each step
 }

@@ -13,11 +13,11 @@ import (
 // Evidence describes the measured runs that an interval comes from.
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
-	Family string `json:"family,omitempty"` // family of all runs; "" if they are from several
-	Option string `json:"option,omitempty"` // option of all runs; "" if they differ
-	Card   string `json:"card,omitempty"`   // the card they ran on
-	Torch  string `json:"torch,omitempty"`  // the PyTorch release they ran with
-	Lacks  string `json:"lacks,omitempty"`  // a setting that none of the runs had, so they are only similar
+	Family string `json:"family,omitempty"` // family that all runs belong to; "" if there are several
+	Option string `json:"option,omitempty"` // option that all runs share; "" if they differ
+	Card   string `json:"card,omitempty"`   // the card that the runs were measured on
+	Torch  string `json:"torch,omitempty"`  // the PyTorch release of the runs
+	Lacks  string `json:"lacks,omitempty"`  // a setting that none of the runs had, so that they are only similar
 }
 
 // String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11. Option names come from the Evidence

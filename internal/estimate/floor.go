@@ -8,9 +8,9 @@ import (
 	"snug/internal/stream"
 )
 
-// floors returns the memory that a run needs at any batch, length and checkpointing: floor is the larger of the peak
-// during loading and the sum of weights, gradients and states at the start of the optimizer step; weights is the
-// weights alone, as loaded.
+// floors returns the memory that a run needs at any batch, length and checkpointing: floor is the larger of the
+// peak during loading and the sum of weights, gradients and states at the start of the optimizer step; weights is
+// the size of the weights alone, as loaded.
 func floors(t *stream.Trace, tags []shadow.Tag) (floor, weights uint64) {
 	sizes := make([]uint64, len(tags))
 	var all, lasting uint64

@@ -14,9 +14,10 @@ import (
 	"snug/internal/setup"
 )
 
-// TestFSDP1Peaks compares FSDP1 with the runs in testdata/measured/fsdp_ops.py: written by hand and through
-// accelerate, in float32, bfloat16 and mixed precision, with PEFT's LoRA, over 1 to 8 GPUs. The remaining errors are
-// blocks that the allocator did not split, which depend on the order in which streams free.
+// TestFSDP1Peaks compares estimates for FSDP1 with the runs in testdata/measured/fsdp_ops.py: with hand-written
+// loops and with accelerate, in float32, bfloat16 and mixed precision, with PEFT's LoRA, over 1 to 8 GPUs. The
+// remaining errors come from blocks that the allocator did not split, which depends on the order in which streams
+// free memory.
 func TestFSDP1Peaks(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "measured", "fsdp1.jsonl"))
 	if err != nil {

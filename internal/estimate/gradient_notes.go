@@ -8,8 +8,8 @@ import (
 	"snug/internal/setup"
 )
 
-// gradientNotes returns notes that FSDP holds more gradients than expected, either for frozen weights or whole ones
-// between micro-batches, and a note if LitGPT's own model is not simulated.
+// gradientNotes returns notes if FSDP keeps gradients for frozen weights or unsharded gradients between
+// micro-batches, and a note if LitGPT's own model is not simulated.
 func gradientNotes(s *setup.Setup, name func(field string) string) (out []string) {
 	if s.Loop == setup.LitGPTLoop && !s.HasLitGPTsModel() {
 		out = append(out, "LitGPT's own model and loss are not simulated for this run; those of transformers are used instead, which was off by up to a sixth in measured runs")

@@ -14,7 +14,7 @@ import (
 // Group is a set of equal tensors that are alive at the peak: those at the same place in each layer.
 type Group struct {
 	Path      string           // with * for the layer number: model.layers.*.mlp.gate_proj
-	Component shadow.Component // what they are used for
+	Component shadow.Component // what the tensors are used for
 	Form      shadow.Form      // type and shape; zero for memory that is not a tensor
 	Count     int              // the number of tensors
 	Each      uint64           // bytes of each

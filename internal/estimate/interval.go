@@ -47,7 +47,7 @@ func (r Range) Around(least, most uint64) [2]uint64 {
 }
 
 // High returns how much more than estimated a run of this kind may reserve on a card, based on the errors of past
-// estimates: those on this machine if there are any, otherwise those elsewhere.
+// estimates: those on this machine if there are any, otherwise those in the table of residuals.
 func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	r := Usual(s, card)
 	if here != nil {
@@ -65,7 +65,8 @@ func Usual(s *setup.Setup, card gpu.Card) Range {
 	return r
 }
 
-// MightNotFit reports whether the run would not fit if the estimate were off by as much as others have been.
+// MightNotFit reports whether the run would not fit if the estimate were off by as much as past estimates have
+// been.
 func (a *Answer) MightNotFit() bool {
 	limit, total := a.Setup.Limit, a.Card.Total
 	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total

@@ -24,7 +24,7 @@ type Remedy struct {
 // LengthRemedy is a change that may help a run with varying lengths.
 type LengthRemedy struct {
 	Change string               // a description of the change
-	Costs  string               // its cost; "" means none
+	Costs  string               // the cost of the change; "" means none
 	On     func(s *setup.Setup) // applies the change
 }
 

@@ -17,12 +17,12 @@ import (
 	"snug/internal/setup"
 )
 
-// litGPTOff has the run that is off by more than 0.5 %: grouped keys and values on one GPU. The cause is unknown.
+// litGPTOff has the one run with an error above 0.5 %: grouped keys and values on one GPU. The cause is unknown.
 var litGPTOff = map[string]float64{"tiny-w1-mb2-acc2": 0.011}
 
-// TestLitGPTPeaks compares LitGPT's finetuning with the runs in testdata/measured/litgpt_ops.py: adapters on one GPU
-// and under FSDP on up to 4, up to Llama 2 13B, and full finetuning. Setups with PyTorch 2.1 were measured with
-// PyTorch 2.11 too, but with LitGPT's code of October 2023.
+// TestLitGPTPeaks compares estimates for LitGPT's finetuning with the runs in testdata/measured/litgpt_ops.py:
+// adapters on one GPU and under FSDP on up to 4, up to Llama 2 13B, and full finetuning. Runs whose setups have
+// PyTorch 2.1 were also measured with PyTorch 2.11, but with LitGPT's code of October 2023.
 func TestLitGPTPeaks(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "measured", "litgpt.jsonl"))
 	if err != nil {
@@ -101,8 +101,8 @@ func TestMixedUnits(t *testing.T) {
 	}
 }
 
-// TestMixedUnitsNote checks that a note names LitGPT's units, and says so if they were assumed because no loop is
-// named.
+// TestMixedUnitsNote checks that a note names LitGPT's units, and that it mentions if LitGPT was only assumed
+// because no loop is named.
 func TestMixedUnitsNote(t *testing.T) {
 	for _, c := range []struct {
 		name           string

@@ -15,7 +15,7 @@ import (
 )
 
 // A model that runs token by token has loops, which stay folded. Package loops plays them folded. With options that
-// it does not support, they are unfolded and played event by event, which works only for short ones.
+// the package does not support, loops are unfolded and played event by event, which works only for short loops.
 
 // Limits of the simulation. They are counts, not times, so that a run is refused on every machine or on none. An
 // answer takes at most half a second and 200 MB, a search a few seconds.
@@ -28,7 +28,7 @@ const (
 	maxSegments = 250_000    // segments alive at the same time
 	maxBytes    = 8 << 40    // reserved bytes
 	maxUnfolded = 3_300_000  // events of unfolded loops
-	fewUnfolded = 1_000_000  // the same in a search, which plays dozens of runs
+	fewUnfolded = 1_000_000  // events of unfolded loops in a search, which plays dozens of runs
 )
 
 // eventsOf returns the maximum number of events in a run.
@@ -81,7 +81,7 @@ func beyond(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
 		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run has more than %s allocations and frees, the limit of the simulation; lower {steps}", s.Steps, millions(maxVaried))}
-	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable() && s.Script.Name != "": // there is no file to change or to record
+	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable() && s.Script.Name != "": // the run has no file that could be changed or recorded
 		return Beyond{setup.Wrong("{loop} %s: with this model it has more than %s allocations and frees, the limit of the simulation; measure the run: snug profile -- <your command>", s.Loop, millions(maxEvents))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable():
 		return Beyond{setup.Wrong("{loop} %s: it has more than %s allocations and frees, the limit of the simulation; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(maxEvents), s.Loop)}
@@ -129,8 +129,8 @@ func (r *run) tooLong(s *setup.Setup) error {
 	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: with that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or use PyTorch 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
 }
 
-// Plays reports whether a search may ask about the run with other allocator options. It may not if long loops would
-// have to be unfolded for that.
+// Plays reports whether a search may play the run with other allocator options. It may not if those options require
+// long loops to be unfolded.
 func (p *Probe) Plays(conf string) bool {
 	s := *p.Setup
 	s.Allocator = conf

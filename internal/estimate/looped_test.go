@@ -115,7 +115,7 @@ func TestManyLayers(t *testing.T) {
 	}
 }
 
-// TestTooLongLoop checks that the advice for a loop that is too long names no file unless there is one.
+// TestTooLongLoop checks that the advice for a loop that is too long names a file only if there is one.
 func TestTooLongLoop(t *testing.T) {
 	for loop, want := range map[*setup.Script]string{
 		{Name: "trl-dpo"}:                     "snug profile -- <your command>",

@@ -12,9 +12,8 @@ import (
 	"snug/internal/simulate"
 )
 
-// margin returns how much less and more than estimated a recorded run may reserve, because of what its profile does
-// not determine and memory besides the recording. One segment is always included, because runs differ by that at
-// random.
+// margin returns how much less and more than estimated a recorded run may reserve, because of unknowns in its
+// profile and memory outside the recording. One segment is always included, because runs differ by one at random.
 func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) {
 	m, err := Profile(s).Margin(s.At(), card, func(p *profile.Program) (uint64, error) { return reserved(s, p) })
 	r := outsideProfile(s)
@@ -36,7 +35,7 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 		return more
 	}
 	m, err := margin(p.Setup, card, p.peaks.Reserved)
-	if err != nil { // a size that exceeds any memory
+	if err != nil { // the size exceeds any memory
 		return High(s, card, limit, nil)
 	}
 	if p.more == nil {
@@ -46,8 +45,8 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	return m.More
 }
 
-// unsimulated returns the part of a limit that a run may need for what is not simulated: what torch.compile may add,
-// and what a script may keep if its code could not be followed. It agrees with Answer.compiled and unfollowed for a
+// unsimulated returns the part of a limit to reserve for memory that is not simulated: torch.compile's, and tensors
+// that a script may keep in code that could not be followed. It agrees with Answer.compiled and unfollowed for a
 // run that fills the limit.
 func unsimulated(s *setup.Setup, limit uint64) uint64 {
 	share := 0.0
@@ -91,7 +90,8 @@ func outsideProfile(s *setup.Setup) (r Range) {
 	return r
 }
 
-// several returns the range of errors for runs over several GPUs: those of that kind, or all.
+// several returns the range of errors for runs over several GPUs with this kind of data parallelism or, if too few
+// were measured, with any.
 func (t Residuals) several(kind string) Range {
 	if g := t.Several[kind]; g.Cases >= enough {
 		return g

@@ -47,9 +47,9 @@ func TestRecordedInterval(t *testing.T) {
 	}
 }
 
-// TestRecordedElsewhere checks the interval on other kinds of cards. cuBLAS has smaller workspaces there, and the
-// interval reaches down to the memory with those; without flash attention it reaches far up; on the recorded card it
-// is narrow.
+// TestRecordedElsewhere checks the interval on other kinds of cards. cuBLAS has smaller workspaces there, which
+// lowers the interval's lower end; a lack of flash attention raises its upper end by a lot. On the recorded card
+// the interval is narrow.
 func TestRecordedElsewhere(t *testing.T) {
 	s := decoded(t, towers(t), map[string]any{"batch": 512.0})
 	for _, c := range []struct {

@@ -41,7 +41,7 @@ func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAn
 	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
 
-// MaxBatch is like the function MaxBatch, but uses cores that several searches share.
+// MaxBatch is like the function MaxBatch, but shares its cores with other searches.
 func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return c.maxBatch(context.Background(), s, card)
 }
@@ -72,7 +72,8 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 	return m, m.finish()
 }
 
-// largestFirst is the largest batch to try if smaller ones failed although enough memory was free.
+// largestFirst is the largest batch at which a search tries to begin if smaller ones failed although enough memory
+// was free.
 const largestFirst = 16
 
 // climb searches upward from a state. If nothing fits, it leaves the answer unchanged.

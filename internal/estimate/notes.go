@@ -14,8 +14,8 @@ import (
 	"snug/internal/units"
 )
 
-// Notes lists what the user should know about a run on a card besides its figures: what they omit, and what the
-// card's hardware does not support.
+// Notes lists what the user should know about a run on a card besides its figures: what the figures omit, and what
+// the card's hardware does not support.
 func Notes(s *setup.Setup, card gpu.Card) []string {
 	return NotesNamed(s, card, func(field string) string { return "--" + field })
 }
@@ -141,8 +141,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	return out
 }
 
-// transformersNote returns a note on the transformers release that is simulated, if that is not the one given or none
-// was given.
+// transformersNote returns a note on the simulated transformers release, if the user gave another release or none.
 func transformersNote(s *setup.Setup) string {
 	v := s.Versions
 	switch {
@@ -170,7 +169,7 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 	return ""
 }
 
-// insteadOfBF16 returns what a run can use instead on a card without bf16, or "" if it does not use bf16.
+// insteadOfBF16 returns advice for a card without bf16, or "" if the run does not use bf16.
 func insteadOfBF16(s *setup.Setup) string {
 	in := s.ComputesIn()
 	asked := in == "amp-bf16" || in == "bf16"

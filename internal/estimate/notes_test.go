@@ -60,8 +60,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestUncounted checks that a profile without the size of the gradients gets notes on what is not counted, and that
-// one with the size counts it.
+// TestUncounted checks that a run gets notes on uncounted gradients if its profile lacks their size, and that they
+// are counted otherwise.
 func TestUncounted(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 4.0}
 	view := map[string]any{"kind": "ddp", "world": 4.0, "bucket_view": true}
@@ -129,7 +129,7 @@ func TestHoldsGradientsNote(t *testing.T) {
 }
 
 // TestHoldsGradients checks that under accelerate each GPU has the gradients of all parameters before the last
-// micro-batch, and only a part of them if they are reduced in each.
+// micro-batch, and only its shard if every micro-batch reduces them.
 func TestHoldsGradients(t *testing.T) {
 	for _, kind := range []string{setup.FSDP2, setup.FSDP1} {
 		at := func(loop string) *Answer {

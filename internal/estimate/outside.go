@@ -13,9 +13,9 @@ import (
 // gpu/card.go. This file adds the effect of the PyTorch version and of several GPUs.
 
 // Memory that a run over several GPUs takes outside PyTorch's allocator, measured on the reference card: an NCCL
-// communicator with one process took 558 MiB; the CUDA streams that FSDP2 creates took 70 MiB without the collectives
-// themselves. The size of a real communicator depends on the links between the cards, so FSDP2 and ZeRO are shown
-// without one.
+// communicator with one process took 558 MiB; the CUDA streams that FSDP2 creates took 70 MiB without the
+// collectives themselves. The size of a real communicator depends on the links between the cards, so the figures
+// for FSDP2 and ZeRO do not include one.
 const (
 	outsideNCCL    = 558 * units.MiB
 	outsideStreams = 70 * units.MiB
@@ -48,8 +48,8 @@ func spread(card gpu.Card, s *setup.Setup) gpu.Card {
 	return card
 }
 
-// eager returns the memory outside PyTorch's allocator if all kernels are loaded at start-up. No such run on a card
-// later than Ampere and Ada has been published.
+// eager returns the memory outside PyTorch's allocator if all kernels are loaded at start-up. For cards later than
+// Ampere and Ada, no figures have been published.
 func eager(card gpu.Card) uint64 {
 	switch {
 	case card.Capability >= 90:

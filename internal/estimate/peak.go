@@ -66,8 +66,8 @@ func rounded(n uint64) uint64 {
 	return (n + allocator.Quantum - 1) / allocator.Quantum * allocator.Quantum
 }
 
-// RequestsLogits reports whether the simulated run requests an amount of memory, as precisely as PyTorch prints it, only
-// for logits or for the loss's tensors. It is false for recorded runs.
+// RequestsLogits reports whether the simulated run requests this amount of memory only for logits or for the loss's
+// tensors. Amounts are compared as precisely as PyTorch prints them. It is false for recorded runs.
 func (a *Answer) RequestsLogits(size uint64) bool {
 	if a.Run == nil || a.run == nil || a.run.trace == nil {
 		return false

@@ -25,7 +25,7 @@ type Probe struct {
 	Floor         uint64       // lower bound of the bytes in tensors at any batch, length and checkpointing; 0 if unknown
 	Weights       uint64       // the part of Floor that is weights, as loaded
 
-	requested func() uint64 // computes a closer PeakRequested for a recording; nil if it is exact
+	requested func() uint64 // computes PeakRequested more closely for a recording; nil if it is exact
 
 	run    func() (*run, error) // generated when first played
 	last   int                  // the first event of the last step; -1 for a recording
@@ -43,7 +43,7 @@ type Probe struct {
 	under map[string]uint64 // bytes reserved, by options
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 
-	within    map[atLimit]Verdict // whether it fits, by limit and options
+	within    map[atLimit]Verdict // whether the run fits, by limit and options
 	uncertain func() uint64       // returns how much more a simulated run may reserve because of unknowns
 }
 
@@ -141,8 +141,8 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	return p, nil
 }
 
-// maxKept is the length of the longest stream that a probe keeps instead of generating it again, because a search has
-// dozens of them. Streams that fit no card are rarely needed again.
+// maxKept is the length of the longest stream that a probe keeps. A search has dozens of probes, so longer streams
+// are generated again when needed. Streams that fit no card are rarely needed again.
 const maxKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {

@@ -53,8 +53,8 @@ func TestPlays(t *testing.T) {
 	}
 }
 
-// TestEndlessUnderAnyOptions checks that a run that is too large for every card is too large with any options, and is
-// not played.
+// TestEndlessUnderAnyOptions checks that a run that is known to be too large for every card is reported as too
+// large with any options, without being played.
 func TestEndlessUnderAnyOptions(t *testing.T) {
 	p := &Probe{Setup: named(t, mamba(nil)), peaks: Peaks{endless, endless}, known: true, run: func() (*run, error) {
 		t.Error("the run is played")
@@ -65,8 +65,8 @@ func TestEndlessUnderAnyOptions(t *testing.T) {
 	}
 }
 
-// TestRetriesAreTheLastSteps looks for limits at which each step makes PyTorch flush its cache. A run that fits
-// counts the flushes of one step.
+// TestRetriesAreTheLastSteps looks for limits at which each step makes PyTorch flush its cache. The verdict on a
+// run that fits has the number of flushes in one step.
 func TestRetriesAreTheLastSteps(t *testing.T) {
 	p, err := NewProbe(named(t, map[string]any{"model": map[string]any{"name": "smollm2-135m"}, "batch": 3.0, "seq": 777.0, "precision": "amp-bf16", "checkpointing": true}), gpu.Reference)
 	if err != nil {

@@ -4,7 +4,7 @@ package estimate
 
 import "errors"
 
-// Verdict says whether a run fits, and how.
+// Verdict is whether a run fits, and how often it flushes the cache.
 type Verdict struct {
 	Fits    bool   // whether the run fits
 	Retries uint64 // cache flushes per step because memory ran out

@@ -7,9 +7,8 @@ import (
 	"fmt"
 )
 
-// A run with loops takes up to a second to play, and a search often needs less than its peaks: only its speed, or
-// that its tensors alone are too large, or whether it stays within a limit. So its peaks are computed only when
-// needed.
+// A run with loops takes up to a second to play, and a search often does not need its peaks: its speed is enough,
+// or its tensors alone are too large, or only a limit matters. So peaks are computed on demand.
 
 // Peaks holds the peaks of a run without a limit.
 type Peaks struct {
@@ -42,7 +41,7 @@ func (p *Probe) measure() error {
 	case got.OOM != nil:
 		return fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
 	}
-	if p.PeakRequested == 0 { // with folded loops it is already known
+	if p.PeakRequested == 0 { // with folded loops PeakRequested is already known
 		p.PeakRequested = got.requested
 	}
 	p.learn(Peaks{got.PeakAllocated, got.PeakReserved})

@@ -9,9 +9,9 @@ import (
 	"snug/internal/simulate"
 )
 
-// uncertaintyOf returns a function that computes how much more than the probe a run may reserve because of unknowns:
-// additional DDP buckets, and kernels whose memory is unknown on the card. Updates skipped in float16 are left to
-// Estimate, because they usually reduce memory.
+// uncertaintyOf returns a function that computes how much more than the probe a run may reserve because of
+// unknowns: additional DDP buckets, and kernels whose memory is unknown on the card. Updates skipped in float16 are
+// not considered here, only in Estimate, because they usually reduce memory.
 func (p *Probe) uncertaintyOf(s *setup.Setup, card gpu.Card, result *simulate.Result) func() uint64 {
 	late := uint64(0)
 	if s.Dist != nil && s.Dist.Kind == "ddp" {

@@ -36,7 +36,7 @@ func spreadBy(class string) string {
 	switch {
 	case class == "DistributedDataParallel":
 		return "ddp"
-	case strings.HasPrefix(class, "FSDP"): // FSDP2 prefixes the model's class with this
+	case strings.HasPrefix(class, "FSDP"): // FSDP2 adds this prefix to the model's class
 		return "fsdp2"
 	}
 	return ""
@@ -99,11 +99,11 @@ func recordedRun(s *setup.Setup) (*run, error) {
 	return &run{trace: r.Trace, start: r.Start, kept: Kept(s)}, nil
 }
 
-// Kept returns the memory that a run uses beyond its recordings. Gradients that are accumulated over several forward
-// passes stay while the next one runs; in a recording with one forward pass per step they were freed by then. DDP has
-// a second copy of them, in buckets, if one GPU was recorded. Both are counted in full for the whole run, which is
-// right at the end of a forward pass and too much in the optimizer step; the table of residuals has the error
-// (Added).
+// Kept returns the memory that a run uses beyond its recordings. Gradients that are accumulated over several
+// forward passes stay while the next one runs; in a recording with one forward pass per step they were freed by
+// then. If one GPU was recorded, DDP's buckets add a second copy of the gradients. Both are counted in full for the
+// whole run, which is right at the end of a forward pass and too much in the optimizer step; the table of residuals
+// has the error (Added).
 func Kept(s *setup.Setup) uint64 {
 	p := Profile(s)
 	if p == nil {
@@ -131,8 +131,9 @@ func addsBuckets(s *setup.Setup) bool {
 	return d != nil && d.Kind == setup.DDP && d.World() > 1 && Profile(s).Facts.World <= 1 && !(addsGradients(s) && d.BucketView)
 }
 
-// recordedProbe returns a probe whose stream comes from a profile. The stream is generated only if the peaks alone do
-// not determine whether it fits. A size whose tensors exceed any memory fits nowhere; that is not an error.
+// recordedProbe returns a probe whose stream comes from a profile. The stream is generated only if the peaks alone
+// do not determine whether the run fits. If its tensors exceed any memory, the run fits no card; that is not an
+// error.
 func recordedProbe(s *setup.Setup) (*Probe, error) {
 	p := unplayed(s)
 	err := p.predict()
@@ -152,8 +153,8 @@ func unplayed(s *setup.Setup) *Probe {
 	return &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
 }
 
-// predict computes the peaks of a recorded run. With the recorded options, the profile has a faster way than playing
-// it.
+// predict computes the peaks of a recorded run. With the recorded options, the profile can compute them faster than
+// a play.
 func (p *Probe) predict() error {
 	if p.Setup.Allocator != "" {
 		return p.measure()
@@ -164,7 +165,7 @@ func (p *Probe) predict() error {
 		return err
 	}
 	p.learn(Peaks{got.PeakAllocated, got.PeakReserved})
-	p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and only from 1 MiB
+	p.PeakRequested = got.PeakAllocated / 2 // a lower bound: only blocks of at least 1 MiB are too large, by at most 1 MiB
 	p.requested = sync.OnceValue(func() uint64 {
 		n, err := Profile(p.Setup).Requested(p.Setup.At())
 		if err != nil {
@@ -175,8 +176,8 @@ func (p *Probe) predict() error {
 	return nil
 }
 
-// recordedComponents returns the components that the probe measured; the rest is one component. Gradients are
-// separate only if they also stay during the forward pass.
+// recordedComponents returns the components that the probe measured; everything else is counted as activations.
+// Gradients are separate only if they also stay during the forward pass.
 func (a *Answer) recordedComponents() Components {
 	f := Profile(a.Setup).Facts
 	c := Components{Parameters: f.Parameters, Optimizer: f.States, Recorded: true, Fragmentation: a.PeakReserved - a.PeakAllocated}

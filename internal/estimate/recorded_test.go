@@ -45,7 +45,7 @@ func estimated(t *testing.T, s *setup.Setup, card gpu.Card) *Answer {
 	return a
 }
 
-// TestRecordedEstimate checks that the peak equals the measured one at a size that was not recorded.
+// TestRecordedEstimate checks that the estimated peak equals the measured one at a size that was not recorded.
 func TestRecordedEstimate(t *testing.T) {
 	p := towers(t)
 	a := estimated(t, decoded(t, p, map[string]any{"batch": 512.0}), gpu.Reference)
@@ -182,8 +182,8 @@ func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 	}
 }
 
-// TestRecordedProbeErrors checks that a size that exceeds any memory fits nowhere without an error, while other
-// mistakes are errors.
+// TestRecordedProbeErrors checks that a run that exceeds any memory fits no card but causes no error, while other
+// mistakes do.
 func TestRecordedProbeErrors(t *testing.T) {
 	p := towers(t)
 	for _, c := range []struct {

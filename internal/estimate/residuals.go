@@ -21,7 +21,8 @@ import (
 //	version, any card
 //	everything
 //
-// An uncertainty that can go either way (see Uncertainty) is not an error: only the distance outside both bounds is.
+// The range between the bounds of an uncertainty (see Uncertainty) does not count as an error; only the distance
+// outside it does.
 
 // Residuals are the errors of estimates. `make accuracy` (package accuracy) computes them from the runs in
 // testdata/measured and writes residuals.json.
@@ -31,9 +32,9 @@ type Residuals struct {
 	Several  map[string]Range `json:"several"`  // for runs over several GPUs, in either direction, by kind; "" is all
 }
 
-// Measured is the runs on one kind of card with one PyTorch version, by the groups that a setup belongs to.
+// Measured holds the errors on one kind of card with one PyTorch version, by group of settings.
 type Measured struct {
-	Card   string           `json:"card"`   // a card of that kind, by its catalogue name
+	Card   string           `json:"card"`   // catalogue name of a card of that kind
 	Torch  string           `json:"torch"`  // release, such as 2.11
 	Groups map[string]Range `json:"groups"` // errors by group of settings
 }
@@ -90,8 +91,8 @@ func (r Range) merge(o Range) Range {
 // overSeveral is the group of all runs over several GPUs.
 const overSeveral = "dist"
 
-// groups lists every group that a run belongs to: all, its family, each option, and each option with that family. The
-// error of a run over several GPUs does not apply to one GPU, so such runs belong only to their kind.
+// groups lists every group that a run belongs to: all, its family, each option, and each option with that family.
+// The error of a run over several GPUs does not apply to one GPU, so runs over several GPUs have their own groups.
 func groups(s *setup.Setup) []string {
 	if s.Dist != nil {
 		out := []string{overSeveral, overSeveral + " " + s.Dist.Kind}
@@ -108,7 +109,7 @@ func groups(s *setup.Setup) []string {
 	return out
 }
 
-// About returns the errors of runs of this kind on this kind of card, and the runs they come from.
+// About returns the errors of runs of this kind on this kind of card, and the evidence for them.
 func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
 	torch := minor(s)
 	if m := t.measured(card, torch, true, true); m.Groups[""].Cases >= enough {
@@ -151,7 +152,7 @@ func (m Measured) on(card gpu.Card) bool {
 	return err == nil && card.Kernels(0) == was.Kernels(0)
 }
 
-// all returns the range of errors of all runs with as many GPUs as s.
+// all returns the range of errors of all runs on one GPU and, if s uses several GPUs, also of those on several.
 func (m Measured) all(s *setup.Setup) Range {
 	r := m.Groups[""]
 	if s.Dist != nil {
@@ -161,7 +162,7 @@ func (m Measured) all(s *setup.Setup) Range {
 	return r
 }
 
-// about returns the errors of the family's runs, and the evidence for the part with the fewest runs. An option with
+// about returns the errors of the family's runs, and the weakest evidence that they are based on. An option with
 // few measurements for this family widens the range to that option with other families; an option with few
 // measurements overall widens it to all runs.
 func (m Measured) about(s *setup.Setup) (Range, Evidence) {
@@ -183,7 +184,7 @@ func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 			g, of = m.all(s), Evidence{}
 		}
 		r.Low, r.High = min(r.Low, g.Low), max(r.High, g.High)
-		if from != (Evidence{Runs: from.Runs}) { // not yet based on everything
+		if from != (Evidence{Runs: from.Runs}) { // the evidence is still limited to a family or an option
 			from, from.Runs = of, g.Cases
 		}
 	}

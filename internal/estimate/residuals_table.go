@@ -16,7 +16,7 @@ var residualsJSON string
 var residuals = sync.OnceValue(func() Residuals { return readResiduals(residualsJSON) })
 
 // readResiduals reads the table in the format in which it is written: one group after another, one number per line.
-// Every estimate waits for it, and a general JSON decoder takes five times as long.
+// Every estimate waits for the table, and a general JSON decoder takes five times as long.
 func readResiduals(text string) (t Residuals) {
 	name, r := "", Range{}
 	for line := range strings.Lines(text) {
@@ -42,10 +42,11 @@ func readResiduals(text string) (t Residuals) {
 	return t
 }
 
-// put stores a range in the table: in the groups of the last card and version, or in the tables after those.
+// put stores a range in the table: in the groups of the current card and version, or in the parts of the table
+// after the groups.
 func (t *Residuals) put(name string, r Range) {
 	switch {
-	case t.Several != nil: // the last part of the table
+	case t.Several != nil: // Several is the last part of the table
 		t.Several[name] = r
 	case name == "added":
 		t.Added = r

@@ -12,13 +12,13 @@ import (
 	"snug/internal/stream"
 )
 
-// run is a stream that can be played. A simulated run is only a trace; a recorded run may start with existing memory,
-// and keep more than was recorded.
+// run is a stream that can be played. A simulated run is only a trace. A recorded run may start with memory already
+// allocated, and keep memory that was not recorded.
 type run struct {
 	trace  *stream.Trace
 	loops  *stream.Folded // the trace, if it has folded loops
-	again  bool           // set if it is played more than once, but never concurrently
-	player *loops.Player  // has learned the loops; set if again is
+	again  bool           // the run is played more than once, but never concurrently
+	player *loops.Player  // the player that knows the loops; set if again is
 	whole  *run           // the same run unfolded, if needed and again is set
 	start  []allocator.SegmentState
 	kept   uint64 // bytes kept in addition to the trace, from beginning to end
@@ -33,7 +33,7 @@ type playing struct {
 	settled int                                  // with folded loops, stop before this event if memory has not run out by then; 0 means never
 	chart   *loops.Chart                         // filled in if set
 	most    uint64                               // size above which a run with loops need not be simulated exactly; 0 means no limit
-	work    int                                  // limit on the work for such a run
+	work    int                                  // limit on the work for a run with loops
 	spent   int                                  // work already done
 	observe func(i int, al *allocator.Allocator) // called after every event of a run without folded loops; may be nil
 	stop    func() error                         // called from time to time, except within loops; its error ends the play; may be nil
@@ -45,7 +45,7 @@ type played struct {
 	requested uint64 // the most bytes requested at once
 	retries   uint64
 	flushed   bool // memory ran out and the cache was flushed
-	work      int  // its cost, in events
+	work      int  // cost of the play, in events
 }
 
 // play plays a run on a card, within a limit; 0 means no limit.

@@ -36,8 +36,8 @@ func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {
 	return safe, nil
 }
 
-// edge returns the run at the largest batch, with like's interval. If lengths vary, the interval covers other orders,
-// which the search for the largest batch does not simulate.
+// edge returns the run at the largest batch, with like's interval. If lengths vary, the interval covers other
+// orders of the batches, which the search for the largest batch does not simulate.
 func (m *MaxAnswer) edge(like *Answer) (*Answer, error) {
 	if m.Best.Setup.Lengths != nil {
 		return m.estimateAt(m.MaxBatch, like)

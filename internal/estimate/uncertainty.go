@@ -27,11 +27,11 @@ type Unknown int
 const (
 	// Updates means updates that may be skipped. With float16, the initial gradient scale is so high that gradients
 	// often overflow. Then the update is skipped and the scale is halved. How often this happens depends on the
-	// values. Until the first update there are no optimizer states, and if they are allocated later they fill other
+	// values. Until the first update there are no optimizer states, and states that are allocated later fill other
 	// holes.
 	Updates Unknown = iota
-	// Buckets means DDP's buckets. Whether the first ones are freed before the second ones are allocated depends on
-	// the timing of an NCCL thread, so they may add to any peak.
+	// Buckets means DDP's buckets. DDP allocates them twice. Whether the first buckets are freed before the second
+	// are allocated depends on the timing of an NCCL thread, so they may add to any peak.
 	Buckets
 	// Kernels means that the memory of some kernels is unknown for the card or the version.
 	Kernels
@@ -50,8 +50,9 @@ const (
 	compiledMore = 0.10
 )
 
-// How far off the figure may be if parts of a script could not be followed, as shares of it. These are not measured,
-// because the unfollowed parts can be anything; parts of a script's own model can take more than parts of its loop.
+// How far off the figure may be if parts of a script could not be followed, as shares of the figure. These are not
+// measured, because the unfollowed parts can be anything; parts of a script's own model can take more than parts of
+// its loop.
 const (
 	unfollowedLoop  = 0.05
 	unfollowedModel = 0.5
@@ -128,8 +129,8 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 	return o, nil
 }
 
-// unfollowed returns the uncertainty for a script that could not be followed completely: tensors may live longer, as
-// in the loop of a tutorial, and the figure may be off by another twentieth.
+// unfollowed returns the uncertainty for a script that could not be followed completely: tensors may live longer,
+// as they do in a typical tutorial's loop, and the figure may be off by another twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	if !simulate.Follows(a.Setup) || !a.Setup.Script.PartlyFollowed() {
 		return o, nil

@@ -14,8 +14,8 @@ import (
 	"snug/internal/stream"
 )
 
-// If lengths vary, the peak depends on chance: which lengths come, in which order, and for how many steps. So the run
-// is simulated in several orders, and the interval covers all of their peaks.
+// If lengths vary, the peak depends on chance: which lengths are drawn, in which order, and for how many steps. So
+// the run is simulated in several orders, and the interval covers all of their peaks.
 
 // Varying describes a run with varying lengths beyond its peak figures.
 type Varying struct {

@@ -18,7 +18,8 @@ func drawn(t *testing.T, seed int) *setup.Setup {
 	})
 }
 
-// TestSpreadOverOrders checks that the interval of a drawn run covers what runs with other seeds reserve.
+// TestSpreadOverOrders checks that the interval of a run with randomly drawn lengths covers the memory that runs
+// with other seeds reserve.
 func TestSpreadOverOrders(t *testing.T) {
 	a, err := Estimate(drawn(t, 3), gpu.Card{})
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 // activation is an entry of ACT2FN (transformers/activations.py).
 type activation = func(x *shadow.Tensor) *shadow.Tensor
 
-// The activations that are a single PyTorch op, and those composed in Python, which keep more for their backward.
+// activations maps names to single PyTorch ops and to functions composed in Python, which save more tensors for
+// backward.
 var activations = map[string]activation{
 	"silu":              (*shadow.Tensor).SiLU,
 	"swish":             (*shadow.Tensor).SiLU,

@@ -9,8 +9,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// ALBERT: transformers/models/albert/modeling_albert.py. All layers share their weights, or the layers of a group
-// do.
+// ALBERT: transformers/models/albert/modeling_albert.py. All layers, or those of a group, share their weights.
 
 type albert struct {
 	net
@@ -177,7 +176,7 @@ type albertAttention struct {
 }
 
 func (a *albertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
-	out, weights := a.bertSelfAttention.Forward(fn, hidden) // runs in this frame
+	out, weights := a.bertSelfAttention.Forward(fn, hidden) // the nested forward uses this frame
 	fn.Set(&out, a.dense.Call(out))
 	fn.Set(&out, a.drop.Call(out))
 	fn.Set(&out, a.norm.Call(hidden.Add(out)))

@@ -23,8 +23,8 @@ type attending struct {
 }
 
 // attention is ALL_ATTENTION_FUNCTIONS: query is (B, H, S, D), key and value (B, Hkv, S, D). It returns (B, S, H,
-// D), and the attention weights if the function computes them. Callers hold the weights as long as the original
-// does.
+// D), and the attention weights if the function computes them. Callers keep the weights alive as long as the Python
+// code does.
 func (n net) attention(q, k, v *shadow.Tensor, a attending) (out, weights *shadow.Tensor) {
 	switch n.run.Attention {
 	case "eager":

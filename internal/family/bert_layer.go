@@ -72,7 +72,7 @@ func newBertOutput(b *nn.Builder, at string, in int, cfg bertConfig) *bertOutput
 	}
 }
 
-// Call is output(hidden, input). The caller must have a variable for input.
+// Call is output(hidden, input). The caller must keep input in a variable.
 func (o *bertOutput) Call(hidden, input *shadow.Tensor) *shadow.Tensor {
 	o.input = input
 	return hidden.World().Call(o, hidden)

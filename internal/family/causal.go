@@ -59,7 +59,7 @@ func (h *causalHead) capped(fn *shadow.Frame, logits **shadow.Tensor) {
 	}
 }
 
-// loss is the end of a ForCausalLM.forward: it computes the logits from the last hidden states, and
+// loss is the end of a ForCausalLM.forward: it computes the logits from the last hidden states, and the loss with
 // ForCausalLMLoss.
 func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	h.calling.tieState(hidden)

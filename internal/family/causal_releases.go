@@ -6,12 +6,12 @@ import "snug/internal/shadow"
 
 // How transformers computed a causal loss, release by release, from the sources of 4.30 to 4.57:
 //
-//   - At first a model's own forward did it. Logits were shifted against the labels by a copy without
-//     each sample's last token. Most models cast all logits to float32 first, under the same name, so
-//     that the 16-bit ones were gone; GPT-2, GPT-NeoX and OPT did not cast them at all, nor did any model
-//     before 4.31.
-//   - From 4.46, model by model, forward calls ForCausalLMLoss (loss/loss_utils.py), which casts. The
-//     16-bit logits keep their name in forward, and live next to the float32 ones.
+//   - At first each model's own forward computed the loss. It shifted logits against labels by copying the
+//     logits without each sample's last token. Most models first cast all logits to float32 and assigned the
+//     result to the same name, which freed the 16-bit logits; GPT-2, GPT-NeoX and OPT did not cast them at
+//     all, nor did any model before 4.31.
+//   - From 4.46, model by model, forward calls ForCausalLMLoss (loss/loss_utils.py), which casts. The 16-bit
+//     logits keep their name in forward, so they stay alive next to the float32 ones.
 //   - From 4.49 labels are padded by one, and logits are no longer copied.
 //
 // The current loss is causalLoss in causal.go. OwnLoss in a model's row of facts.go records which of these
@@ -31,8 +31,8 @@ const paddedLabels = 449
 
 // lossPath is the code that computes a causal loss in one release.
 type lossPath struct {
-	own     bool // the model's own forward computes it
-	upcast  bool // it casts the logits to float32 under the same name
+	own     bool // the model's own forward computes the loss
+	upcast  bool // the forward casts the logits to float32 under the same name
 	unsloth bool // Unsloth's kernel computes the cross entropy
 	shifted bool // the shared function copies the logits without the last token
 }

@@ -16,8 +16,8 @@ func newBertClassifier(b *nn.Builder, c *Config, cfg bertConfig, run Run) *class
 	})
 }
 
-// newRobertaClassifier makes the head of a RobertaModel, or of an MPNetModel, which always uses its layers'
-// dropout.
+// newRobertaClassifier makes the classification head of RoBERTa or MPNet. MPNet's always uses the dropout of the
+// layers.
 func newRobertaClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropout, run Run) *classifier {
 	if run.Head == SequenceClassification {
 		return newClassifier(c, newFirstScorer(b, hidden, c.labels(), dropout))

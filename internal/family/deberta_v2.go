@@ -112,7 +112,7 @@ func (m *deberta) forward(b Batch) *shadow.Tensor {
 	layers := m.encode(embeds, mask)
 	for _, l := range layers {
 		fn.Let(l)
-		l.Drop() // encode's reference
+		l.Drop() // drops the reference that encode returned
 	}
 	if len(layers) == 0 {
 		return fn.Return(embeds)
@@ -131,7 +131,7 @@ func (m *deberta) lookForPadding(ids *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// encode is DebertaV2Encoder.forward. It returns the layers' outputs with a reference to each.
+// encode is DebertaV2Encoder.forward. It returns the layers' outputs. The caller must drop a reference to each.
 func (m *deberta) encode(hidden, mask *shadow.Tensor) []*shadow.Tensor {
 	fn := m.w.Func(hidden, mask)
 	fn.Set(&mask, mask.Unsqueeze(1).Unsqueeze(2).Mul(mask.Unsqueeze(1).Unsqueeze(-1))) // (B, 1, S, S)
@@ -256,7 +256,7 @@ func newDebertaHead(b *nn.Builder, c *Config, cfg bertConfig, word *nn.Embedding
 	h.norm = b.LayerNorm(at+".LayerNorm", cfg.hidden, true)
 	h.bias = b.Parameter(at+".bias", cfg.vocab)
 	if cfg.tie {
-		b.CopyData(h.bias) // the embeddings' weight becomes the module's own, as if it were a layer
+		b.CopyData(h.bias) // tying registers the embedding's weight in this module and pads the bias
 	}
 	return h
 }

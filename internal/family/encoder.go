@@ -151,7 +151,7 @@ func maskedLMLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shado
 }
 
 // contrastiveLoss is an embedding model's loss: tokens are mean-pooled and normalized, and each anchor is scored
-// against all positives and negatives. With no other rows, each anchor is scored against the anchors themselves.
+// against all positives and negatives. Without positives and negatives, anchors are scored against each other.
 func contrastiveLoss(hidden *shadow.Tensor, rows int) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()

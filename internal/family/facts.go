@@ -42,8 +42,8 @@ type Facts struct {
 	// Classes is Output for sequence-classification; "" means "classifier", or "score" in decoders.
 	Classes string
 	// LoRA lists the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING in
-	// peft/utils/constants.py, unchanged for these families from 0.16 to 0.21. If PEFT has no default for a
-	// family, Suggested lists the layers it adapts in similar ones.
+	// peft/utils/constants.py, unchanged for these families from 0.16 to 0.21. If PEFT has no default for a family,
+	// Suggested lists the layers that it adapts in similar families.
 	LoRA, Suggested []string
 	// Quantizes means that bitsandbytes replaces every linear layer except Output. A test compares this
 	// with transformers.
@@ -51,8 +51,8 @@ type Facts struct {
 	// Experts means that the model is a mixture of experts: each token goes to a few of many MLPs.
 	RowsMeasured bool // runs with positives and negatives were measured
 	Experts      bool
-	// Liger means that liger-kernel's kernels for the model (0.8.5, monkey_patch.py) are simulated; LigerToo
-	// means that it has kernels that are not.
+	// Liger means that liger-kernel's kernels for the model (0.8.5, monkey_patch.py) are simulated; LigerToo means
+	// that Liger has kernels for the model that are not simulated.
 	Liger, LigerToo bool
 	// Unsloth means that fms-acceleration replaces parts of the model with Unsloth's kernels (0.6, models/*.py).
 	Unsloth bool
@@ -72,9 +72,9 @@ type Facts struct {
 	// apply.
 	Dims Dims
 
-	// late means that building the model does not import transformers' modeling_layers, or does so for the CPU.
-	// Other models import it, and with it torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the
-	// default device.
+	// late means that building the model does not import transformers' modeling_layers, or imports it while the CPU
+	// is the default device. For other models the import loads torch.distributed.pipelining, which keeps a
+	// torch.tensor(0.0) on the default device.
 	late bool
 	make maker
 }

@@ -274,7 +274,7 @@ func (a *falconAttention) eager(fn *shadow.Frame, query, key, value *shadow.Tens
 	return out, scores
 }
 
-// eagerAlibi is the eager code with a bias, which it adds twice: here, and as part of the mask.
+// eagerAlibi is the eager code with a bias. The bias is added twice: here, and as part of the mask.
 func (a *falconAttention) eagerAlibi(fn *shadow.Frame, query, key, value *shadow.Tensor, dtype shadow.DType) (out, probs *shadow.Tensor) {
 	B, H, S := query.Size(0), a.m.heads, query.Size(2)
 	product := fn.Let(query.Matmul(key.Transpose(-1, -2)))

@@ -175,7 +175,7 @@ func (n net) layerWeights(m shadow.Module2, x *shadow.Tensor, others ...*shadow.
 	return out, weights
 }
 
-// eagerOnly returns the run with eager attention, for models that support no other in transformers.
+// eagerOnly returns the run with eager attention, for models that support only that in transformers.
 func (r Run) eagerOnly(model string) (Run, error) {
 	if r.Attention == "flash" {
 		return r, refuse("attention", "flash attention is not simulated for %s; use eager", model)

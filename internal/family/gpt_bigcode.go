@@ -38,7 +38,7 @@ func newGPTBigCode(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}
 	m.lnF = b.LayerNorm("transformer.ln_f", hidden, true)
 	b.RegisterAt("transformer.bias", causalTable(b.W, places, false))
-	causalTable(b.W, places, false).Drop() // again, when weights are initialised
+	causalTable(b.W, places, false).Drop() // _init_weights makes the table again
 	m.head = newCausalHead(b, c, run, hidden, m.wte, true)
 	return m, nil
 }

@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// GPT-Neo: transformers/models/gpt_neo/modeling_gpt_neo.py. GPT-2's blocks with scores in float32. Every layer
-// has its own mask table; the table of a local layer has the same size.
+// GPT-Neo: transformers/models/gpt_neo/modeling_gpt_neo.py. GPT-2's blocks with scores in float32. Every layer has
+// its own mask table. Local layers' tables are not smaller.
 
 type gptNeo struct {
 	net
@@ -37,7 +37,7 @@ func newGPTNeo(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.h = append(m.h, newGPTNeoBlock(b, c, m, fmt.Sprintf("transformer.h.%d", i), hidden, local))
 	}
 	m.lnF = b.LayerNorm("transformer.ln_f", hidden, true)
-	for _, block := range m.h { // again, when weights are initialised
+	for _, block := range m.h { // _init_weights makes the tables again
 		causalTable(b.W, block.attn.causal.Size(0), block.attn.local).Drop()
 	}
 	m.head = newCausalHead(b, c, run, hidden, m.wte, true)

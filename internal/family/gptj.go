@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// GPT-J: transformers/models/gptj/modeling_gptj.py. Attention and MLP run in parallel after one norm; each attention has
-// its own table of sines and cosines; its own eager code computes scores in float32.
+// GPT-J: transformers/models/gptj/modeling_gptj.py. Attention and MLP run in parallel after one norm; each
+// attention has its own table of sines and cosines; GPT-J's own eager code computes scores in float32.
 
 type gptJ struct {
 	net
@@ -39,7 +39,7 @@ func newGPTJ(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.h = append(m.h, newGPTJBlock(b, c, m, fmt.Sprintf("transformer.h.%d", i), hidden))
 	}
 	m.lnF = b.LayerNorm("transformer.ln_f", hidden, true)
-	for _, block := range m.h { // again, when weights are initialised
+	for _, block := range m.h { // _init_weights makes the tables again
 		sinusoids(b.W, block.attn.table.Size(0), block.attn.rotated).Drop()
 	}
 	m.head = newBiasedHead(b, c, run, hidden, m.wte, false, true)

@@ -9,10 +9,10 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// LitGPT's GPT (litgpt 0.5.13, model.py and lora.py) for models like Llama, with the loss that finetune/lora.py
-// and finetune/full.py compute from its logits. In October 2023, with PyTorch 2.1, the norms and the rotation
-// were in the model's own type, and keys and values were repeated before the rotation (lit-gpt 8641822); later
-// code does both in float32. Modules have transformers' names, so that adapter targets are the same.
+// LitGPT's GPT (litgpt 0.5.13, model.py and lora.py) for models like Llama, with the loss that finetune/lora.py and
+// finetune/full.py compute from its logits. In October 2023, with PyTorch 2.1, norms and rotation were computed in
+// the model's own type, and keys and values were repeated before the rotation (lit-gpt 8641822). Later code
+// computes norms and rotation in float32. Modules have transformers' names, so that adapter targets are the same.
 
 // Outside is a model whose loss is computed by the training loop, not by its forward.
 type Outside interface {
@@ -36,11 +36,11 @@ type litGPT struct {
 	cos, sin *shadow.Tensor
 	vocab    int
 	returned []*shadow.Tensor // what forward returned: the logits, in chunks if adapters are trained
-	logits   []*shadow.Tensor // the loop's variable for them, in float32; it lives until the next forward has returned
+	logits   []*shadow.Tensor // the loop's variable logits, in float32, which lives until the next forward has returned
 }
 
-// newLitGPT makes GPT, which keeps cosines and sines for all positions. Its head is never tied to the embeddings:
-// a tied weight in a checkpoint is loaded into both (scripts/convert_hf_checkpoint.py), and finetuning refuses
+// newLitGPT makes GPT, which keeps cosines and sines for all positions. The head is never tied to the embeddings: a
+// tied weight in a checkpoint is loaded into both layers (scripts/convert_hf_checkpoint.py), and finetuning refuses
 // train.tie_embeddings.
 func newLitGPT(b *nn.Builder, run Run, s llamaShape) Model {
 	run.Reentrant = false // checkpoint_wrapper's default

@@ -14,8 +14,8 @@ type LitGPT struct {
 	Flat  bool // under FSDP1, which casts buffers to the parameters' type
 }
 
-// LossOf computes the loss as the loop does: Fabric has cast the logits to float32, the last one predicts
-// nothing, and cross entropy is computed in chunks.
+// LossOf computes the loss as the loop does: Fabric casts the logits to float32, those of the last token are
+// dropped, and cross entropy is computed in chunks.
 func (m *litGPT) LossOf(b Batch) *shadow.Tensor {
 	defer m.w.As(shadow.Logits)()
 	if m.w.Eval {

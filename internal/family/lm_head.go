@@ -48,8 +48,8 @@ func (h *lmHead) tie(b *nn.Builder, word *nn.Embedding) {
 	b.CopyData(h.decoder.Bias)
 }
 
-// tieDecoder is tie_weights: if the decoder has a bias, transformers pads it
-// to the new weight's rows. The padding is empty, but the bias is copied.
+// tieDecoder is tie_weights: if the decoder has a bias, transformers pads it to the number of rows in the new
+// weight. No padding is needed here, but the bias is still copied.
 func tieDecoder(b *nn.Builder, decoder *nn.Linear, word *nn.Embedding) {
 	b.Tie(&decoder.Weight, word.Weight)
 	if decoder.Bias != nil {

@@ -24,8 +24,8 @@ type mamba struct {
 	maskOfOnes bool // a mask of ones is detected and dropped
 }
 
-// maxMambaLayers limits the number of simulated layers, each of which loops over tokens. It is four times the
-// largest published model's.
+// maxMambaLayers limits the number of simulated layers, each of which loops over tokens. The largest published
+// model has a quarter as many.
 const maxMambaLayers = 256
 
 func newMamba(b *nn.Builder, c *Config, run Run) (Model, error) {

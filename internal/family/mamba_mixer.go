@@ -66,8 +66,8 @@ func (x *mambaMixer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 	return x.outProj.Call(out.Transpose(1, 2).To(dtype))
 }
 
-// fusedArguments makes the casts for the fused kernel, which transformers makes before it finds that the kernel
-// is not installed.
+// fusedArguments casts the fused kernel's arguments, as transformers does before it finds that the kernel is not
+// installed.
 func (x *mambaMixer) fusedArguments() {
 	fn := x.m.w.Func()
 	if x.outProj.Bias != nil {

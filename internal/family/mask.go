@@ -10,10 +10,10 @@ import (
 
 // Attention masks of decoders: transformers/masking_utils.py. Those of encoders are in encoder.go.
 
-// causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no
-// mask if its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a float mask,
-// flash attention none. pos holds the position ids; without a mask they are searched for packed sequences, unless
-// pos is nil or a cache is filled.
+// causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no mask if
+// its causal flag is enough, because a mask of ones is detected and dropped. Eager attention gets a float mask,
+// flash attention none. pos holds the position ids; if there is no mask, packed sequences are detected from them,
+// unless pos is nil or a cache is filled.
 func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(embeds, mask, pos)
 	if mask != nil {
@@ -35,7 +35,7 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 		if mask == nil || !n.run.Calling.masks() {
 			return fn.Return(nil)
 		}
-		n.allOnes(mask) // transformers checks only the part that the cache does not fill, here all of it
+		n.allOnes(mask) // transformers checks the part that is not from the cache, which is all of it here
 	}
 	return fn.Return(n.boolMask(embeds, mask, window))
 }
@@ -171,7 +171,7 @@ func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tens
 	return fn.Return(mask.Expand(B, -1, S, S))
 }
 
-// without removes padding from a pattern, with another and_masks.
+// without combines a pattern with the padding mask, using another and_masks.
 func (look pattern) without(padding, batch, q, kv *shadow.Tensor) *shadow.Tensor {
 	fn := q.World().Func(batch, q, kv)
 	if padding == nil {

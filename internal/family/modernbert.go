@@ -113,8 +113,8 @@ func (m *modernBert) forward(b Batch) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
-// modernBertLayer is ModernBertEncoderLayer. The first has no norm before its attention, because the embeddings
-// end with one.
+// modernBertLayer is ModernBertEncoderLayer. The first layer has no norm before its attention, because the
+// embeddings end with a norm.
 type modernBertLayer struct {
 	shadow.Path
 	attnNorm, mlpNorm *nn.LayerNorm

@@ -9,10 +9,10 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Mixtures of experts as transformers 4 runs them (models/mixtral/modeling_mixtral.py, 4.36 to 4.57): each
-// expert is a module with its own linear layers, which bitsandbytes quantizes like any other, and experts run one
-// after the other on the tokens that chose them. The number of tokens per expert depends on the values; here it
-// is the same for all experts.
+// Mixtures of experts as transformers 4 runs them (models/mixtral/modeling_mixtral.py, 4.36 to 4.57): each expert
+// is a module with its own linear layers, which bitsandbytes quantizes like any other, and experts run one after
+// the other on the tokens that chose them. The number of tokens per expert depends on the values; the simulation
+// assumes that it is the same for all experts.
 
 // expertModules is the first release in which one parameter holds all experts.
 const expertModules = 500

@@ -95,7 +95,7 @@ func (m *mpnet) encode(hidden *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
-// positionBias is compute_position_bias. The buckets are computed on the CPU and copied as a whole.
+// positionBias is compute_position_bias. The buckets are computed on the CPU and copied to the GPU in one piece.
 func (m *mpnet) positionBias() *shadow.Tensor {
 	fn := m.w.Func()
 	B, S := m.run.Batch, m.run.Seq

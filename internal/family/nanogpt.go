@@ -9,9 +9,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// nanoGPT: karpathy/nanoGPT, model.py. It is GPT-2 with linear layers, biases only if the config enables them,
-// and an unshifted loss, because targets are a separate tensor. train.py builds it on the CPU, so the head shares
-// the embedding's weight before either has memory on the GPU.
+// nanoGPT: karpathy/nanoGPT, model.py. It is GPT-2 with linear layers, optional biases, and an unshifted loss,
+// because targets are a separate tensor. train.py builds it on the CPU, so the head shares the embedding's weight
+// before either has memory on the GPU.
 
 type nanoGPT struct {
 	net
@@ -29,7 +29,7 @@ func newNanoGPT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}
 	width, vocab, bias := c.Positive("n_embd", 768), c.Positive("vocab_size", 50304), c.Bool("bias", true)
 	m := &nanoGPT{net: net{b.W, run}, dropout: c.Float("dropout", 0)}
-	block := c.Positive("block_size", run.Seq) // train.py feeds whole blocks
+	block := c.Positive("block_size", run.Seq) // train.py always trains on whole blocks
 	if run.Seq > block {
 		return nil, refuse("seq", "nanogpt has %d learned positions (block_size), and a longer sequence crashes", block)
 	}
@@ -104,7 +104,7 @@ func (m *nanoGPT) Forward(b Batch) (*shadow.Tensor, *shadow.Tensor) {
 	return fn.Return2(logits, loss)
 }
 
-// drop stands for every nn.Dropout of the model; all have the same probability.
+// drop is every nn.Dropout of the model, because all have the same probability.
 func (m *nanoGPT) drop(x *shadow.Tensor) *shadow.Tensor { return x.Dropout(m.dropping()) }
 
 // dropping is dropout if self.training else 0.
@@ -187,8 +187,8 @@ func (p *nanoMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 // NanoGPT names both nanoGPT's training loop and its model.
 const NanoGPT = "nanogpt"
 
-// AsNanoGPT returns the config with which nanoGPT builds a model: its own, or GPT-2's, to which model.py's
-// from_pretrained adds biases and the whole vocabulary. It returns nil for any other model.
+// AsNanoGPT returns the config with which nanoGPT builds a model: its own, or GPT-2's, with the biases and the
+// whole vocabulary that from_pretrained in model.py sets. It returns nil for any other model.
 func AsNanoGPT(config map[string]any) map[string]any {
 	switch config["model_type"] {
 	case NanoGPT:

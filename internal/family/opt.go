@@ -56,8 +56,7 @@ func (m *opt) Batch() Batch { return m.textBatch() }
 // Loss is OPTForCausalLM.forward.
 func (m *opt) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), b) }
 
-// forward is OPTDecoder.forward. Positions are counted over the mask, which is
-// made here if the batch has none.
+// forward is OPTDecoder.forward. Positions are counted over the mask. If the batch has no mask, forward makes one.
 func (m *opt) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	embeds := fn.Let(m.tokens.Call(b.IDs))

@@ -18,12 +18,12 @@ type Outputs struct {
 
 // Calling describes how the current forward is called. All parts of a run share it.
 type Calling struct {
-	Keep          *Outputs         // receives the results; nil if the loop uses only the loss, and trains without a cache
+	Keep          *Outputs         // receives the results; nil if the loop uses only the loss and trains without a cache
 	Cache         bool             // use_cache, transformers' default
 	Base          bool             // the model is called without its head
 	Last          bool             // logits_to_keep is 1: only the last token gets logits
 	Past          []*shadow.Tensor // keys and values of earlier tokens, which the forward takes ownership of and extends
-	Grow          int              // number of tokens by which it extends them
+	Grow          int              // number of tokens by which the forward extends Past
 	States        bool             // output_hidden_states
 	Checkpointing bool
 	Unchecked     bool           // gradient_checkpointing_disable() was called, overriding the run
@@ -103,7 +103,8 @@ func (n net) keepState(input, output *shadow.Tensor) {
 	c.Keep.States = append(c.Keep.States, output.Hold())
 }
 
-// tieState replaces the last block's output among the hidden states with the model's, which most models normalize.
+// tieState replaces the last block's output among the hidden states with the model's output, which most models
+// normalize.
 func (c *Calling) tieState(hidden *shadow.Tensor) {
 	if c == nil || c.Keep == nil || len(c.Keep.States) == 0 {
 		return
@@ -121,7 +122,7 @@ func (c *Calling) keepPooled(pooled *shadow.Tensor) {
 	}
 }
 
-// checkpoints reports whether blocks are checkpointed in the current forward, which they never are in evaluation.
+// checkpoints reports whether blocks are checkpointed in the current forward. In evaluation they never are.
 func (n net) checkpoints() bool {
 	if n.w.Eval {
 		return false

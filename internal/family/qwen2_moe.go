@@ -48,8 +48,8 @@ func newQwen2MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// qwen2MoEMasks returns the masks. The sliding-window mask is made even if no layer uses it, with a window of 0
-// tokens, which takes as much memory as any other.
+// qwen2MoEMasks returns the masks. The sliding-window mask is made even if no layer uses it. Its window is then 0
+// tokens, but it takes as much memory as any other.
 func qwen2MoEMasks(c *Config, layers int) layerMasks {
 	if !c.Bool("use_sliding_window", false) {
 		return layerMasks{windows: make([]int, layers), window: 1, both: true}

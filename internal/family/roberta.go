@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// RoBERTa: transformers/models/roberta/modeling_roberta.py. It is BERT, except that its positions are counted
-// from the tokens and its head has other names.
+// RoBERTa: transformers/models/roberta/modeling_roberta.py. It is BERT, except that positions are counted from the
+// tokens and the modules of its head have other names.
 
 func newRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 	cfg := readBert(c, 50265)

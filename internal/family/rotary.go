@@ -28,7 +28,7 @@ func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))
 	b.Register(r.invFreq.Clone()) // original_inv_freq
-	frequencies(b.W, dim).Drop()  // again, when weights are initialised
+	frequencies(b.W, dim).Drop()  // _init_weights computes them again
 	return r
 }
 
@@ -40,7 +40,7 @@ func frequencies(w *shadow.World, dim int) *shadow.Tensor {
 }
 
 // layerRotary holds a model's rotary embeddings: one shared by all layers, or one for each type of layer. Like
-// layerMasks, it is used once per forward.
+// layerMasks, it is set once per forward.
 type layerRotary struct {
 	full    *rotary
 	sliding *rotary // for the layers with a sliding window
@@ -111,7 +111,8 @@ func (c *Config) ropeType() string {
 	return kind
 }
 
-// ropeTypeOf returns the type of position scaling for a type of layer, if each has its own parameters.
+// ropeTypeOf returns the type of position scaling for a type of layer, if each type of layer has its own
+// parameters.
 func (c *Config) ropeTypeOf(layerType string) string {
 	own, ok := c.ropeKey(layerType).(map[string]any)
 	if !ok {

@@ -52,7 +52,7 @@ func (m *t5) Loss(b Batch) *shadow.Tensor {
 	return fn.Return(logits.View(-1, logits.Size(-1)).CrossEntropy(b.Labels.View(-1)))
 }
 
-// shiftRight is _shift_right: the decoder's input from its labels.
+// shiftRight is _shift_right: it computes the decoder's input from its labels.
 func shiftRight(labels *shadow.Tensor) *shadow.Tensor {
 	fn := labels.World().Func(labels)
 	ids := fn.Let(labels.FullLike())
@@ -140,7 +140,7 @@ func newT5Block(b *nn.Builder, c *Config, s *t5Stack, at string, first bool) *t5
 type t5Call struct {
 	*t5Block
 	bias, cross, encoder *shadow.Tensor
-	madeBias, madeCross  *shadow.Tensor // made by the first block, held for the stack
+	madeBias, madeCross  *shadow.Tensor // made by the first block and kept for the others
 	cache                *shadow.Frame
 	ran                  bool
 }
@@ -168,9 +168,8 @@ func (l *t5Call) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor
 	return hidden
 }
 
-// attend is T5LayerSelfAttention.forward and T5LayerCrossAttention.forward.
-// The block's frame holds the bias that the first of them makes, and the weights
-// that eager attention returns.
+// attend is T5LayerSelfAttention.forward and T5LayerCrossAttention.forward. The block's frame holds the bias that
+// the first attention makes, and the weights that eager attention returns.
 func (l *t5Call) attend(block *shadow.Frame, hidden *shadow.Tensor, a *t5Attention, norm *t5LayerNorm, states *shadow.Tensor, bias **shadow.Tensor) (out, weights *shadow.Tensor) {
 	fn := hidden.World().Func(hidden)
 	normed := fn.Let(norm.Call(hidden))

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// t5Attention is T5Attention, which adds to the scores a learned bias for each distance.
+// t5Attention is T5Attention, which adds a learned bias for each distance to the scores.
 type t5Attention struct {
 	shadow.Path
 	net
@@ -92,7 +92,7 @@ func (a *t5Attention) computeBias(S, K int) *shadow.Tensor {
 	return fn.Return(values) // (1, H, S, K)
 }
 
-// bucket is _relative_position_bucket: each short distance has its own bucket, long ones share buckets.
+// bucket is _relative_position_bucket: each short distance has its own bucket; long distances share buckets.
 func (a *t5Attention) bucket(relative *shadow.Tensor) *shadow.Tensor {
 	fn := a.w.Func(relative)
 	var buckets *shadow.Tensor

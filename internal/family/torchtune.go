@@ -19,12 +19,12 @@ type tuneDecoder struct {
 	embed  *nn.Embedding
 	layers []*tuneLayer
 	norm   *tuneNorm
-	output *nn.Linear // nil if it is tied: TiedLinear
+	output *nn.Linear // nil if the head is tied to the embeddings (TiedLinear)
 	rope   *tuneRope
 	packed tunePacked // the mask and positions of the current forward
 }
 
-// tunePacked holds what a packed batch has besides its tokens. Both fields are nil for other batches.
+// tunePacked holds the mask and the positions of a packed batch. Both are nil for other batches.
 type tunePacked struct{ mask, positions *shadow.Tensor }
 
 // Roped is a model whose rotary embedding can be recomputed.
@@ -98,7 +98,8 @@ func (m *tuneDecoder) logits(h *shadow.Tensor) *shadow.Tensor {
 	return m.output.Call(h)
 }
 
-// chunkSizes returns the sizes of the pieces that torch.chunk makes of n elements: equal ones, then the rest.
+// chunkSizes returns the sizes of the pieces that torch.chunk makes of n elements: equal pieces, followed by a
+// smaller one if there is a remainder.
 func chunkSizes(n, parts int) (sizes []int) {
 	for size := (n + parts - 1) / parts; n > 0; n -= size {
 		sizes = append(sizes, min(size, n))

@@ -13,7 +13,8 @@ import (
 // unsloth reports whether a part of the model uses Unsloth's kernels.
 func (r Run) unsloth(part string) bool { return slices.Contains(r.Unsloth, part) }
 
-// checkUnsloth returns an error if there are no Unsloth kernels for the model, or if Liger's replace the same part.
+// checkUnsloth returns an error if there are no Unsloth kernels for the model, or if Liger's kernels replace the
+// same part.
 func (r Run) checkUnsloth(model string, f Facts) error {
 	for _, part := range r.Unsloth {
 		if r.liger(part) {

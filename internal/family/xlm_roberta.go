@@ -26,7 +26,7 @@ func newXLMRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.build(b, at, cfg, run.Head == Encoder)
 	if m.head != nil && cfg.tie {
 		m.head.tie(b, emb.word)
-		emb.word.Weight.Rename("lm_head.decoder.weight") // the path at which Module.parameters() finds it first
+		emb.word.Weight.Rename("lm_head.decoder.weight") // Module.parameters() finds the weight at this path first
 	}
 	return m, nil
 }

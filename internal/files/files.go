@@ -31,7 +31,7 @@ func Open(name string) (*os.File, error) {
 }
 
 // OpenNamed opens a file that the user named on the command line: a regular file, or anything if the name refers to
-// one of this process's open files. Another pipe might never get a writer, so it is refused without blocking, and so
+// one of this process's open files. Other pipes might never get a writer, so they are refused without blocking, as
 // are devices.
 func OpenNamed(name string) (*os.File, error) {
 	if !descriptor(name) {
@@ -65,8 +65,8 @@ func descriptor(name string) bool {
 	return false
 }
 
-// checked returns f, or an error if ok refuses the kind of file that was really opened: a name may refer to something
-// else a moment later.
+// checked returns f, or an error if ok refuses its kind. It checks the open file, because a name may refer to
+// another file a moment later.
 func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !ok(info.Mode()) {
@@ -116,7 +116,7 @@ var (
 // notRegularError is ErrNotRegular with a description of the file.
 type notRegularError struct {
 	what  string
-	named bool // the user named the file, and can copy it
+	named bool // the user named the file, so the message suggests copying it
 }
 
 func (e notRegularError) Error() string {
@@ -169,8 +169,8 @@ func Regular(info fs.FileInfo) error {
 // ReadAll reads all of r, and fails if that is more than most bytes.
 func ReadAll(r io.Reader, most int64) ([]byte, error) { return readAll(r, 0, most) }
 
-// readAll reads a stream with an expected size. A file may grow while it is read, and the kernel's files claim to be
-// empty.
+// readAll reads a stream with an expected size. The size is only a hint: a file may grow while it is read, and
+// files in /proc report a size of 0.
 func readAll(r io.Reader, size, most int64) ([]byte, error) {
 	data := make([]byte, 0, min(size, most)+512)
 	for {

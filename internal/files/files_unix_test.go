@@ -66,7 +66,7 @@ func TestOpenNamedRefuses(t *testing.T) {
 	}
 }
 
-// A pipe that the shell opened is read, under the name that the shell gives it.
+// A pipe that the shell opened can be read under the name that the shell gives it.
 func TestOpenNamedDescriptor(t *testing.T) {
 	for _, name := range []string{"/dev/fd/%d", "/proc/self/fd/%d", "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/%d"} {
 		r, w, err := os.Pipe()
@@ -77,7 +77,7 @@ func TestOpenNamedDescriptor(t *testing.T) {
 		name = fmt.Sprintf(name, r.Fd())
 		if _, err := os.Stat(name); err != nil {
 			_ = w.Close()
-			continue // not on this system
+			continue // this system has no such name
 		}
 		written := make(chan error, 1)
 		go func() {

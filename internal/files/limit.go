@@ -38,7 +38,7 @@ type limited struct {
 	left, most int64
 }
 
-// Read requests one byte more than is allowed, so that a file of exactly the limit ends like any other.
+// Read requests one byte more than is allowed, so that a file of exactly the limit is still read to its end.
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left < 0 {
 		return 0, TooLargeError{l.most}

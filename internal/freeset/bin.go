@@ -2,8 +2,8 @@
 
 package freeset
 
-// bin is a sorted sequence of free blocks of about the same size. Nearly always it has one or two, all in first,
-// which is stored in the bin itself. For a program that leaves a hundred thousand holes of the same size, the
+// bin is a sorted sequence of free blocks of about the same size. Nearly always it has one or two blocks, which are
+// in first, stored in the bin itself. For a program that leaves a hundred thousand holes of the same size, the
 // sequence continues in chunks of at most chunkCap entries, so an insertion never moves more than one chunk. Such
 // holes come and go next to each other, so the most recently used chunk is usually the next one used.
 type bin struct {

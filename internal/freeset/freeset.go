@@ -106,8 +106,8 @@ func (s *Set) SeekSize(size uint64) Cursor {
 	return c
 }
 
-// seekBins is SeekSize without the block kept outside the bins. A fine bin for a whole number of quanta need not be
-// searched.
+// seekBins is SeekSize without the block kept outside the bins. If the size is a whole number of quanta, a fine bin
+// need not be searched.
 func (s *Set) seekBins(size uint64) Cursor {
 	i := binOf(size)
 	if s.holds(i) {

@@ -38,7 +38,7 @@ func TestFreeSet(t *testing.T) {
 				t.Fatalf("SeekSize(%d) differs from the model", want)
 			}
 			if rapid.Bool().Draw(t, "held") {
-				continue // the last one is not in its bin
+				continue // the newest block is not in its bin
 			}
 			set.Settle()
 			if p, ok := set.Prev(set.SeekSize(want)); ok != (at > 0) || ok && *set.At(p) != model[at-1] {

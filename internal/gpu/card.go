@@ -29,7 +29,7 @@ type Card struct {
 	Seen       bool    // Total was read on this card model, not computed
 	Outside    uint64  // memory of a training process outside PyTorch's allocator: context, kernels
 	Measured   bool    // Outside was measured on this card, not assumed from another
-	Arch       string  // the compiler's name for it: sm_90, gfx942
+	Arch       string  // the compiler's name for the architecture: sm_90, gfx942
 	Capability int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs        int     // multiprocessors, or AMD's compute units
 	Bandwidth  float64 // memory bandwidth, in bytes per second
@@ -37,7 +37,7 @@ type Card struct {
 	Link       float64 // bandwidth to another card in the same machine, in bytes per second and direction
 	Network    float64 // bandwidth between two machines with these cards, in bytes per second
 
-	Unnamed bool // only Total is known; the rest is the reference's
+	Unnamed bool // only Total is known; the other fields are the reference card's
 	Least   bool // Total is the smallest among cards with this nominal Memory
 	Resized bool // Total was given by the user and differs from the card's
 }
@@ -55,16 +55,16 @@ type Rates struct {
 // Reference is the card used for the measurements.
 var Reference = datacenter[slices.IndexFunc(datacenter, func(s spec) bool { return s.name == "H200" })].card(NVIDIA)
 
-// Memory of a process outside PyTorch's allocator on the reference card: 742 to 762 MiB in 165 training runs (driver
-// 580, CUDA 13.0, PyTorch 2.11), the lower figure without matrix products.
+// Memory of a process outside PyTorch's allocator on the reference card: 742 to 762 MiB in 165 training runs
+// (driver 580, CUDA 13.0, PyTorch 2.11). The lower figure is for runs without matrix products.
 const (
 	outsideMeasured = 758 * units.MiB
 	outsideOlder    = 520 * units.MiB
 )
 
-// outside returns the assumed memory outside PyTorch for a card without measurements: the reference's for its own and
-// later generations and for AMD, and less for older ones, whose kernels are smaller. Additions for older PyTorch
-// versions and several GPUs are in estimate/outside.go.
+// outside returns the assumed memory outside PyTorch for a card without measurements: the reference's for its own
+// and later generations and for AMD, and less for older generations, which have smaller kernels. Additions for
+// older PyTorch versions and several GPUs are in estimate/outside.go.
 func outside(capability int) uint64 {
 	if capability > 0 && capability < 90 {
 		return outsideOlder

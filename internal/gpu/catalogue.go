@@ -41,8 +41,8 @@ func seen(gib float64) usable { return usable{uint64(gib * units.GiB), true} }
 func exact(bytes uint64) usable { return usable{bytes, true} }
 
 // fromSMI returns a total estimated from the one that nvidia-smi shows: the driver reserves 384 MiB and half a
-// percent. On cards where both totals are known it reserved between 290 MiB (V100) and 880 (A100 80GB); the rule is
-// within 1.5 % of all of them, usually below.
+// percent. On cards where both totals are known, it reserves between 290 MiB (V100) and 880 MiB (A100 80GB); the
+// estimate is within 1.5 % of the real total, and usually below it.
 func fromSMI(mib uint64) usable {
 	return usable{(mib - 384 - mib/200) * units.MiB, false}
 }

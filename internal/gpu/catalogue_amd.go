@@ -3,14 +3,14 @@
 package gpu
 
 // instinct lists AMD's cards. A card with two dies appears as two GPUs, and each row is one of them. fp32 is the
-// vector rate. Four totals were read on real cards: each is 16 MiB less than the nominal memory, and the others
-// follow that rule.
+// vector rate. Four totals were read on real cards. Each is 16 MiB less than the nominal memory, so the other
+// totals are computed by that rule.
 var instinct = []spec{
 	{"MI355X", 288, fromAMD(288), "gfx950", 256, 8000, tera{157.3, 0, 2516.6, 2516.6, 5033.2}, ""},               // MI355X data sheet
 	{"MI350X", 288, fromAMD(288), "gfx950", 256, 8000, tera{144.2, 0, 2306.9, 2306.9, 4613.7}, ""},               // MI350X data sheet
 	{"MI325X", 256, fromAMD(256), "gfx942", 304, 6000, tera{163.4, 653.7, 1307.4, 1307.4, 2614.9}, ""},           // MI325X data sheet
 	{"MI300X", 192, exact(206_141_652_992), "gfx942", 304, 5325, tera{163.4, 653.7, 1307.4, 1307.4, 2614.9}, ""}, // MI300X data sheet; total from sysfs
-	{"MI300A", 128, fromAMD(128), "gfx942", 228, 5300, tera{122.6, 490.3, 980.6, 980.6, 1961.2}, ""},             // MI300A data sheet; the processors share its memory
+	{"MI300A", 128, fromAMD(128), "gfx942", 228, 5300, tera{122.6, 490.3, 980.6, 980.6, 1961.2}, ""},             // MI300A data sheet; CPU and GPU share its memory
 	{"MI250X", 64, exact(68_702_699_520), "gfx90a", 110, 1638, tera{23.9, 0, 191.5, 191.5, 0}, "mi250x/mi250"},   // MI250X data sheet, one die of two; total from sysfs
 	{"MI250", 64, fromAMD(64), "gfx90a", 104, 1638, tera{22.6, 0, 181, 181, 0}, ""},                              // MI250 data sheet, one die of two
 	{"MI210", 64, fromAMD(64), "gfx90a", 104, 1638, tera{22.6, 0, 181, 181, 0}, ""},                              // MI210 data sheet

@@ -10,7 +10,7 @@ var datacenter = []spec{
 	{"B300", 288, fromSMI(275040), "sm_103", 148, 8000, tera{75, 1125, 2250, 2250, 4500}, ""},        // HGX B300 data sheet by 8; smi
 	{"GB200", 186, fromSMI(189471), "sm_100", 148, 8000, tera{80, 1250, 2500, 2500, 5000}, ""},       // GB200 NVL72 data sheet by 72; smi
 	{"B200", 180, seen(178.35), "sm_100", 148, 7672, tera{75, 1125, 2250, 2250, 4500}, "b200-180gb"}, // HGX B200 data sheet by 8; bandwidth from bus and clock as CUDA reports them; PyTorch
-	{"B100", 180, fromSMI(183359), "sm_100", 148, 7672, tera{60, 875, 1750, 1750, 3500}, ""},         // HGX B100 data sheet by 8; memory and bus as the B200's; smi
+	{"B100", 180, fromSMI(183359), "sm_100", 148, 7672, tera{60, 875, 1750, 1750, 3500}, ""},         // HGX B100 data sheet by 8; memory and bus like the B200; smi
 	// Hopper
 	{"GH200-144GB", 144, fromSMI(146831), "sm_90", 132, 4900, tera{66.9, 494.7, 989.4, 989.4, 1978.9}, "gh200-144g"},  // GH200 data sheet; smi
 	{"GH200", 96, seen(94.50), "sm_90", 132, 4000, tera{66.9, 494.7, 989.4, 989.4, 1978.9}, "gh200-96gb|gh200-480gb"}, // GH200 data sheet; 480GB in the driver's name is the processor's memory; PyTorch
@@ -42,7 +42,7 @@ var datacenter = []spec{
 	{"T4", 16, seen(14.56), "sm_75", 40, 320, tera{8.1, 0, 65, 0, 0}, "t4-16gb"},                          // T4 data sheet; PyTorch, ECC on
 	{"V100-32GB", 32, seen(31.73), "sm_70", 80, 900, tera{15.7, 0, 125, 0, 0}, ""},                        // V100 data sheet, SXM2; PyTorch
 	{"V100-32GB-PCIe", 32, seen(31.73), "sm_70", 80, 900, tera{14, 0, 112, 0, 0}, ""},                     // V100 data sheet; PyTorch
-	{"V100S-32GB", 32, seen(31.73), "sm_70", 80, 1134, tera{16.4, 0, 130, 0, 0}, "v100s|v100s-pcie-32gb"}, // V100S data sheet; memory as the V100's; PyTorch
+	{"V100S-32GB", 32, seen(31.73), "sm_70", 80, 1134, tera{16.4, 0, 130, 0, 0}, "v100s|v100s-pcie-32gb"}, // V100S data sheet; memory like the V100; PyTorch
 	{"V100-16GB", 16, seen(15.77), "sm_70", 80, 900, tera{15.7, 0, 125, 0, 0}, ""},                        // V100 data sheet, SXM2; PyTorch
 	{"V100-16GB-PCIe", 16, seen(15.77), "sm_70", 80, 900, tera{14, 0, 112, 0, 0}, ""},                     // V100 data sheet; PyTorch
 	{"P100", 16, seen(15.89), "sm_60", 56, 732, tera{9.3, 0, 18.7, 0, 0}, "p100-pcie-16gb|p100-16gb"},     // P100 data sheet, PCIe, no tensor cores; PyTorch

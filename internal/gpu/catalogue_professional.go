@@ -12,7 +12,7 @@ var professional = []spec{
 	{"RTX-6000-Ada", 48, seen(47.37), "sm_89", 142, 960, adaPro(91.1), "6000ada"},                   // RTX 6000 Ada data sheet; PyTorch
 	{"RTX-5000-Ada", 32, fromSMI(32760), "sm_89", 100, 576, adaPro(65.3), ""},                       // RTX 5000 Ada data sheet; smi
 	{"RTX-4500-Ada", 24, fromSMI(24570), "sm_89", 60, 432, adaPro(39.6), ""},                        // RTX 4500 Ada data sheet; smi
-	{"RTX-4000-Ada", 20, fromSMI(20475), "sm_89", 48, 360, tera{26.7, 40.9, 81.9, 81.9, 163.8}, ""}, // RTX 4000 Ada data sheet, whose tensor rate is below its siblings'; smi
+	{"RTX-4000-Ada", 20, fromSMI(20475), "sm_89", 48, 360, tera{26.7, 40.9, 81.9, 81.9, 163.8}, ""}, // RTX 4000 Ada data sheet, with a lower tensor rate than the other Ada cards; smi
 	{"RTX-4000-SFF-Ada", 20, fromSMI(20475), "sm_89", 48, 280, adaPro(19.2), ""},                    // RTX 4000 SFF Ada data sheet; smi
 	// Ampere
 	{"RTX-A6000", 48, seen(47.40), "sm_86", 84, 768, amperePro(38.7), ""},    // RTX A6000 data sheet; PyTorch

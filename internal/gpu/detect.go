@@ -36,8 +36,8 @@ type Machine struct {
 type Driver struct {
 	Maker   Maker  `json:"maker"`             // manufacturer of the GPUs
 	Version string `json:"version,omitempty"` // of the driver
-	Runtime string `json:"runtime,omitempty"` // the newest CUDA or ROCm release that it supports
-	Source  string `json:"source"`            // the name of the Source that reported it
+	Runtime string `json:"runtime,omitempty"` // the newest CUDA or ROCm release that the driver supports
+	Source  string `json:"source"`            // the name of the Source that reported the driver
 }
 
 // Attempt is a source that was tried; Err is nil if it succeeded.
@@ -66,7 +66,7 @@ func Detect(ctx context.Context, sources []Source) *Machine {
 	return m
 }
 
-// count numbers the devices as PyTorch would if nothing were hidden.
+// count numbers the devices as PyTorch would if none were hidden.
 func (m *Machine) count() {
 	next := map[Maker]int{}
 	for i := range m.Devices {
@@ -83,7 +83,7 @@ func (m *Machine) count() {
 	if next[NVIDIA] > 0 {
 		return
 	}
-	// If there are only slices, CUDA shows just the first one.
+	// If all devices are divided into slices, CUDA shows only the first slice.
 	for i := range m.Devices {
 		if s := m.Devices[i].Slices; len(s) > 0 {
 			s[0].Ordinal = 0

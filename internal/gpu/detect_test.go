@@ -84,7 +84,7 @@ func TestVisibleDevices(t *testing.T) {
 		{"none", []int{Hidden, Hidden, Hidden}, `"none" is not a GPU in this machine`},
 		{"1,1", []int{Hidden, Hidden, Hidden}, "twice"},
 		{"GPU-bb,GPU-aa11", []int{1, Hidden, 0}, ""},
-		{"GPU-aa", []int{Hidden, Hidden, Hidden}, "not a GPU in this machine"}, // two UUIDs begin like this
+		{"GPU-aa", []int{Hidden, Hidden, Hidden}, "not a GPU in this machine"}, // two UUIDs begin with this prefix
 		{"99999999999999999999", []int{Hidden, Hidden, Hidden}, "not a GPU in this machine"},
 	}
 	for _, tt := range tests {

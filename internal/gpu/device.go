@@ -23,7 +23,7 @@ type Device struct {
 	SMs        int       `json:"multiprocessors,omitempty"` // or AMD's compute units
 	ECC        string    `json:"ecc,omitempty"`             // "on", "off", or unknown
 	Processes  []Process `json:"processes,omitempty"`       // the processes that use the GPU
-	MIG        bool      `json:"mig,omitempty"`             // divided into slices, or about to be
+	MIG        bool      `json:"mig,omitempty"`             // MIG mode is on or pending
 	Slices     []Slice   `json:"slices,omitempty"`          // its MIG slices
 	Ordinal    int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
@@ -33,7 +33,7 @@ type Slice struct {
 	Index           int       `json:"index"`                     // index within the GPU
 	Profile         string    `json:"profile"`                   // 1g.10gb
 	UUID            string    `json:"uuid,omitempty"`            // the slice's unique ID
-	GPUInstance     int       `json:"gpu_instance"`              // NVIDIA's number for it
+	GPUInstance     int       `json:"gpu_instance"`              // NVIDIA's number for the slice
 	ComputeInstance int       `json:"compute_instance"`          // NVIDIA's number within the GPU instance
 	Total           uint64    `json:"total"`                     // bytes
 	Used            uint64    `json:"used"`                      // bytes
@@ -47,7 +47,7 @@ type Slice struct {
 type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Name string `json:"name,omitempty"` // of the executable
-	Used uint64 `json:"used,omitempty"` // 0 if the driver does not report it
+	Used uint64 `json:"used,omitempty"` // bytes; 0 if the driver does not report them
 }
 
 // Unclaimed returns the memory in use that the listed processes do not account for: it belongs to other containers,
@@ -88,8 +88,8 @@ func (d Device) Card() Card {
 	return c
 }
 
-// likely returns the only card that matches what the driver reports, for a driver that does not report a name: AMD's
-// kernel driver has none for desktop cards.
+// likely returns the only card that matches the driver's figures. It is for drivers that report no name, such as
+// AMD's kernel driver for desktop cards.
 func (d Device) likely() (Card, error) {
 	var found []Card
 	for _, e := range catalogue() {

@@ -15,10 +15,10 @@ import (
 	"snug/internal/units"
 )
 
-// UnknownError means that no card has the name, or more than one.
+// UnknownError means that a name matches no card, or more than one.
 type UnknownError struct {
 	What string // what is wrong with the name
-	Hint string // what the command line adds as advice
+	Hint string // advice that the command line adds
 }
 
 func (e *UnknownError) Error() string { return e.What + e.Hint }

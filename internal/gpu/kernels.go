@@ -4,9 +4,9 @@ package gpu
 
 import "snug/internal/kernel"
 
-// Kernels returns the rules that choose kernels on the card, under a PyTorch release (211 for 2.11). A card without a
-// compute capability gets the reference's rules, which are the closest known: this applies to AMD cards, whose
-// kernels differ, and to the zero Card, which means the reference.
+// Kernels returns the rules that choose kernels on the card, under a PyTorch release (211 for 2.11). A card without
+// a compute capability gets the rules of the reference card. These are AMD cards, for which no closer rules are
+// known, and the zero Card, which means the reference.
 func (c Card) Kernels(torch int) kernel.Rules {
 	r := kernel.Rules{Torch: torch, Capability: c.Capability, SMs: c.SMs, Unnamed: c.Unnamed, Foreign: c.Maker == AMD}
 	if c.Capability == 0 {

@@ -36,8 +36,8 @@ func (s spec) link(c Card) float64 {
 	return PCIe4 * 1e9
 }
 
-// withoutPeers halves the bandwidth of cards whose driver does not support peer-to-peer copies, which are GeForce
-// cards since Ada: their data goes through the host's memory.
+// withoutPeers halves the bandwidth of GeForce cards since Ada. Their driver does not support peer-to-peer copies,
+// so data goes through host memory.
 func withoutPeers(cards []entry) []entry {
 	for i := range cards {
 		if cards[i].Capability >= 89 {

@@ -13,8 +13,8 @@ import (
 	"snug/internal/units"
 )
 
-// ForMemory returns a card of which only the memory is known. Everything else is the reference's: its kernels, its
-// rates, and its memory outside PyTorch.
+// ForMemory returns a card for which only the memory is known. Its kernels, rates and memory outside PyTorch are
+// the reference card's.
 func ForMemory(total uint64) Card {
 	c := Reference
 	c.Name, c.Total, c.Memory = units.Bytes(total).String()+" GPU", total, int(total/units.GiB)
@@ -22,7 +22,7 @@ func ForMemory(total uint64) Card {
 	return c
 }
 
-// Sized returns a card of which only the memory is known, as parsed by ParseMemory.
+// Sized returns a card for which only the memory is known, as parsed by ParseMemory.
 func Sized(text string) (Card, error) {
 	size, err := ParseMemory(text)
 	if err != nil {
@@ -35,7 +35,7 @@ func Sized(text string) (Card, error) {
 	return c, nil
 }
 
-// maxSold is larger than any card's nominal GB: a larger number without a unit probably means MiB.
+// maxSold is more than any card's nominal GB. A larger number without a unit probably means MiB.
 const maxSold = 1024
 
 // ParseMemory parses a card's memory. A bare number is the nominal GB, and means the least memory that cards of that

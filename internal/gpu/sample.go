@@ -12,7 +12,7 @@ import (
 // Sample is the state of a GPU at one moment. A nil pointer means that the source does not report the value.
 type Sample struct {
 	Maker       Maker     // manufacturer
-	Index       int       // as the maker's own tool counts
+	Index       int       // index in nvidia-smi or amd-smi
 	Slice       *int      // the number of a MIG instance within the GPU; nil for the whole GPU
 	UUID        string    // the GPU's unique name
 	Name        string    // as the driver prints it
@@ -51,10 +51,10 @@ type SampledSource interface {
 	Open(context.Context) (Sampler, error)
 }
 
-// ErrLost is wrapped by the error of a sampler that must be reopened because its driver is gone.
+// ErrLost is wrapped by a sampler's error if the driver is gone and the sampler must be reopened.
 var ErrLost = errors.New("the driver does not respond")
 
-// Repeated samples a source by requesting a full report each time, which has only memory and processes.
+// Repeated samples a source by requesting a full report each time. Its samples have only memory and processes.
 type Repeated struct{ Source }
 
 // Open returns the sampler if the source responds.
@@ -94,7 +94,7 @@ func SliceName(device, profile string) string { return strings.TrimSpace(device 
 
 func (repeatedSampler) Close() {}
 
-// SlowdownReasons describes NVIDIA's reasons for reduced clocks. It omits idleness and clocks set by a user.
+// SlowdownReasons describes NVIDIA's reasons for reduced clocks. It omits an idle GPU and clocks set by the user.
 func SlowdownReasons(bits uint64) []string {
 	var out []string
 	for _, r := range slowdowns {

@@ -16,8 +16,8 @@ const (
 	rocrVisible = "ROCR_VISIBLE_DEVICES"
 )
 
-// Limit hides the devices that the environment hides and numbers the rest as PyTorch does. lookup is os.LookupEnv: a
-// variable that is set but empty hides everything.
+// Limit marks the devices that the environment hides, and numbers the other devices as PyTorch does. lookup is
+// os.LookupEnv: a variable that is set but empty hides everything.
 func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	if value, set := lookup(cudaVisible); set {
 		m.keep(NVIDIA, cudaVisible, value)
@@ -33,7 +33,7 @@ func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	}
 }
 
-// differ reports whether a manufacturer's cards are of several kinds.
+// differ reports whether a manufacturer's cards are of different models.
 func (m *Machine) differ(maker Maker) bool {
 	name := ""
 	for _, d := range m.Devices {
@@ -48,9 +48,9 @@ func (m *Machine) differ(maker Maker) bool {
 	return false
 }
 
-// keep hides all devices except those in the variable's list, and numbers them in its order. The rules are the
-// driver's, as implemented in PyTorch (torch/cuda/__init__.py, _parse_visible_devices): the list ends at the first
-// entry that matches nothing, and listing a device twice hides everything.
+// keep hides all devices except those in the variable's list, and numbers these in the list's order. The rules are
+// the driver's, as implemented in PyTorch (torch/cuda/__init__.py, _parse_visible_devices): the list ends at the
+// first entry that matches nothing, and listing a device twice hides everything.
 func (m *Machine) keep(maker Maker, variable, value string) {
 	var all []*int
 	for i := range m.Devices {

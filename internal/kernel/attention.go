@@ -5,8 +5,8 @@ package kernel
 // The kernels behind F.scaled_dot_product_attention
 // (aten/src/ATen/native/transformers, 2.11; checked on an H200).
 
-// Attention holds those arguments of SDPA that kernels depend on: queries are [Batch, Heads, Queries, Width],
-// keys and values are [Batch, KeyHeads, Keys, Width].
+// Attention holds the arguments of SDPA that the choice of kernel depends on: queries are [Batch, Heads, Queries,
+// Width], keys and values are [Batch, KeyHeads, Keys, Width].
 type Attention struct {
 	Type                                         Type // type of query, key and value
 	Batch, Heads, KeyHeads, Queries, Keys, Width int  // sizes; KeyHeads is the number of key and value heads, Width is the head width
@@ -26,8 +26,7 @@ type Mask struct {
 // Backend is one of the kernels that SDPA chooses among.
 type Backend uint8
 
-// The backends. Math is not a kernel but a composite of ops, for arguments that none of the others
-// supports.
+// The backends. Math is not a kernel but a composite of ops, for arguments that no kernel supports.
 const (
 	Flash     Backend = iota // FlashAttention
 	Efficient                // xFormers' memory-efficient kernel
@@ -72,8 +71,8 @@ func (r Rules) CudnnForward(a Attention) Figure {
 }
 
 // CudnnBackward returns cuDNN's workspace in the backward pass: the queries' gradient in float32, one number per
-// query and head, and with grouped heads the gradients of keys and values for every query head. The lower bound
-// is the one number per query and head; the upper bound is all three gradients in float32 for every query head.
+// query and head, and with grouped heads the gradients of keys and values for every query head. The lower bound is
+// one number per query and head; the upper bound is all three gradients in float32 for every query head.
 func (r Rules) CudnnBackward(a Attention) Figure {
 	bytes := a.rows()*a.Width*4 + a.rows()*4 + 256
 	if a.KeyHeads != a.Heads {

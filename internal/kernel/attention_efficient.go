@@ -23,8 +23,8 @@ func (r Rules) EfficientForward(a Attention) Figure {
 // elements, or above 64 in 16-bit types. 16-bit heads above 128 also have accumulators for the gradients of keys
 // and values.
 //
-// A card with less shared memory than an H200 may use the smaller tile where the H200 uses the larger. 16-bit
-// heads that do not fit into it then need the additional accumulators.
+// A card with less shared memory than an H200 may use the smaller tile where the H200 uses the larger one. 16-bit
+// heads that do not fit into the smaller tile then need the additional accumulators.
 func (r Rules) EfficientBackward(a Attention) Figure {
 	tile, half := 64, a.Type.half()
 	if a.Width > 128 || a.Width > 64 && half {
@@ -37,8 +37,8 @@ func (r Rules) EfficientBackward(a Attention) Figure {
 }
 
 // accumulators returns the bytes of the accumulators. For the queries' gradient, each head, block of queries and
-// part of a head has a 16-byte lock and a float32 tile of the given rows; with all, keys and values have them
-// too.
+// part of a head has a 16-byte lock and a float32 tile of the given rows. If all is set, there are also
+// accumulators for the gradients of keys and values.
 func (a Attention) accumulators(rows int, all bool) uint64 {
 	cols := (a.Width + 63) / 64 * 64
 	if a.Width > 128 {

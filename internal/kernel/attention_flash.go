@@ -67,9 +67,9 @@ func flashWidth(d uint64) uint64 {
 	return (d + 31) / 32 * 32
 }
 
-// FlashBackward returns the memory of the backward pass: one number per query and head, the queries' gradient
-// in float32, and with grouped heads the gradients of keys and values for every query head, which are then
-// summed. wide is the size of one of these, or 0.
+// FlashBackward returns the memory of the backward pass: one number per query and head, the queries' gradient in
+// float32, and with grouped heads the gradients of keys and values for every query head, which are then summed.
+// wide is the size of one of these two gradients, or 0.
 func FlashBackward(a Attention) (delta, dq, wide uint64) {
 	rows := uint64(a.Batch*a.Heads) * ((uint64(a.Queries) + 127) / 128 * 128)
 	if a.KeyHeads != a.Heads {

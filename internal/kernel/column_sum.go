@@ -13,7 +13,7 @@ func (r Rules) ColumnSum(rows, columns, elementBytes int) (buffer, semaphores ui
 	it.shape, it.in, it.out = Dims{rows, columns}, Dims{columns, 1}, Dims{0, 1}
 	it.coalesce()
 	if !it.narrow() {
-		return 0, 0 // split into several launches, none of them large
+		return 0, 0 // the sum is split into several launches, none of which is large
 	}
 	b, s := it.global(ReduceSum(elementBytes), r.SMs)
 	return uint64(b), uint64(s)

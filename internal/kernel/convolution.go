@@ -117,8 +117,8 @@ func (c Conv) workspace() uint64 {
 	return c.copies()
 }
 
-// workspaceAt returns the workspace at any batch size, based on the two measured sizes around it or the two
-// nearest.
+// workspaceAt returns the workspace at any batch size, based on the measurements at the two batch sizes around it
+// or nearest to it.
 func workspaceAt(points []BatchBytes, batch int) uint64 {
 	hi := min(1, len(points)-1)
 	for hi < len(points)-1 && points[hi].Batch < batch {
@@ -145,8 +145,8 @@ func (p BatchBytes) scaled(batch int) uint64 {
 	return p.Bytes * uint64(batch) / uint64(p.Batch)
 }
 
-// sameKernel reports whether two sizes may come from the same kernel: the workspace grows with the batch, but no
-// faster.
+// sameKernel reports whether two sizes may come from the same kernel: the workspace grows with the batch, but not
+// faster than the batch.
 func sameKernel(a, b BatchBytes) bool {
 	return a.Batch < b.Batch && a.Bytes <= b.Bytes && b.Bytes <= a.scaled(b.Batch)+a.scaled(b.Batch)/8+1024
 }
@@ -176,6 +176,6 @@ func (c Conv) copies() uint64 {
 // of 128 by 128 each.
 const MaxConvPartials = 120 * 64 << 10
 
-// ConvPartials returns the largest size observed for a weight gradient's partial sums: thirteen copies of the
-// gradient, whose float32 size is weight bytes, or one from every multiprocessor.
+// ConvPartials returns an upper bound on a weight gradient's partial sums: thirteen copies of the gradient, which
+// was the most observed, or one from every multiprocessor. weight is the gradient's size in float32.
 func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MaxConvPartials) }

@@ -102,7 +102,7 @@ func (c convShape) far(d convShape) float64 {
 }
 
 // Near returns the workspace of the nearest measured convolution, scaled to c, or nil if no similar one has the
-// same kind of workspace at the sizes in seen.
+// same kind of workspace as the observations in seen.
 func (c ConvShape) Near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes) ConvWorkspace {
 	return c.near(kind, elementBytes, half, seen, convShape{})
 }
@@ -112,7 +112,7 @@ func (c ConvShape) NearOther(kind ConvKind, elementBytes int, half bool, seen []
 	return c.near(kind, elementBytes, half, seen, c.shape)
 }
 
-// near is Near, but ignores the shape without.
+// near is Near, but ignores the shape passed as without.
 func (c ConvShape) near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes, without convShape) ConvWorkspace {
 	var best ConvWorkspace
 	var nearest ConvShape

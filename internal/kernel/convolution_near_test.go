@@ -69,7 +69,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestCarry checks that copies are scaled and the rest is kept.
+// TestCarry checks that copies are scaled and partial sums are kept.
 func TestCarry(t *testing.T) {
 	small := convShape{channels: 64, filters: 64, size: square(8), kernel: square(3), stride: square(1), padding: square(1), dilation: square(1), groups: 1}
 	large := small

@@ -50,7 +50,7 @@ func typeNamed(name string) Type {
 }
 
 func TestWorkspaceAt(t *testing.T) {
-	copies := []BatchBytes{{4, 1000_016}, {8, 1800_016}, {16, 3400_016}} // two images of 200000 bytes each per sample, and 16
+	copies := []BatchBytes{{4, 1000_016}, {8, 1800_016}, {16, 3400_016}} // 200,000 bytes for each sample, 200,000 for the weight, and 16
 	changes := []BatchBytes{{4, 400_000}, {8, 0}, {16, 8_000_000}}
 	for _, c := range []struct {
 		name   string

@@ -6,8 +6,8 @@ package kernel
 // align the first. The number of items per block is tuned for each architecture and changes with CUB, so on other
 // cards it may be any number in CUB's policies.
 const (
-	onesweepTile = 4608 // items a block sorts
-	singleTile   = 2304 // items that one block sorts alone
+	onesweepTile = 4608 // items per block if several blocks sort
+	singleTile   = 2304 // maximum number of items for which one block is enough
 	uniqueTile   = 4608
 	scanTile     = 896
 

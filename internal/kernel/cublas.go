@@ -38,7 +38,7 @@ func (r Rules) Cublas() Figure {
 func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cublasHopper }
 
 // CublasLt returns the additional workspace of cuBLASLt for a product with a bias, and whether it is kept like
-// the plain one or allocated for each product. Since 2.12 both share one workspace.
+// cuBLAS's workspace or allocated for each product. Since 2.12 both share one workspace.
 func (r Rules) CublasLt() (bytes Figure, kept bool) {
 	n := uint64(cublasLtDefault)
 	if r.Torch >= 212 {

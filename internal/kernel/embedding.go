@@ -10,14 +10,14 @@ package kernel
 func EmbeddingSorts(indices int) bool { return indices > 3072 }
 
 // EmbeddingParts returns the largest possible number of segments, and of their parts, for n indices into a table
-// with the given rows. Memory is allocated for this number.
+// with the given rows. Memory is allocated for these numbers.
 func EmbeddingParts(n, rows int) (segments, parts int) {
 	segments = min(n, rows)
 	return segments, n/10 + segments
 }
 
-// EmbeddingFused reports whether parts are added directly to the table, in float32. They are if one block per
-// segment would leave the card idle.
+// EmbeddingFused reports whether parts are added directly to the table, in float32. That is the case if one block
+// per segment would not fill the card.
 func (r Rules) EmbeddingFused(segments, parts, width int) bool {
 	warped := (width + 31) / 32 * 32
 	blocks := (segments*warped + min(warped, 1024) - 1) / min(warped, 1024)

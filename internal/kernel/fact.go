@@ -4,11 +4,11 @@ package kernel
 
 // What is known for which card.
 //
-// A rule taken from the sources of PyTorch or bitsandbytes holds on every card that they support, and states the
-// versions that differ. A rule that was measured, because the library is closed, holds for the measured kind of
-// card and version: an H200 with PyTorch 2.11 (CUDA 13.0, cuDNN 9.19). Elsewhere its figure is the best guess,
-// with bounds that hold whatever the library does there. The distance between the bounds is how much the missing
-// fact can matter.
+// A rule taken from the sources of PyTorch or bitsandbytes holds on every card that they support; its comment
+// states which versions differ. A rule that was measured, because the library is closed, holds for the measured
+// kind of card and version: an H200 with PyTorch 2.11 (CUDA 13.0, cuDNN 9.19). On other cards and versions its
+// figure is a best guess, with bounds that hold whatever the library does. The distance between the bounds shows
+// how much the missing fact can matter.
 
 // Fact is something known only for some cards and versions.
 type Fact uint8
@@ -64,7 +64,7 @@ type Figure struct {
 	Lacks       Fact   // the unknown fact; None if the figure is exact
 }
 
-// exactly returns a figure that holds everywhere.
+// exactly returns a figure that is valid on every card.
 func exactly(n uint64) Figure { return Figure{N: n, Least: n, Most: n} }
 
 // between returns a figure that depends on a fact, with bounds if the fact is unknown.

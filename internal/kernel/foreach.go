@@ -6,6 +6,6 @@ package kernel
 // (aten/src/ATen/native/cuda/MultiTensorApply.cuh).
 const foreachChunk = 65536
 
-// ForeachNorm returns the number of float32 sums that _foreach_norm keeps: for each tensor, as many as the
-// largest one has chunks.
+// ForeachNorm returns the number of float32 sums that _foreach_norm allocates: for each tensor, as many as the
+// largest tensor has chunks.
 func ForeachNorm(tensors, largest int) int { return tensors * CeilDiv(largest, foreachChunk) }

@@ -4,9 +4,8 @@ package kernel
 
 import "math"
 
-// The tables read by the kernels of split_with_sizes_copy and _chunk_cat, with which
-// FSDP2 gathers and scatters (aten/src/ATen/native/cuda/TensorShape.cu, 2.11).
-// Their blocks have 128 threads, each of which moves 16 bytes.
+// The tables read by the kernels of split_with_sizes_copy and _chunk_cat, which FSDP2 uses to gather and scatter
+// (aten/src/ATen/native/cuda/TensorShape.cu, 2.11). Their blocks have 128 threads, each of which moves 16 bytes.
 const (
 	splitThreads = 128
 	splitTile    = splitThreads * 16

@@ -13,9 +13,9 @@ import (
 )
 
 // The file testdata/golden.txt.gz contains the results of each rule for a grid of shapes, cards and versions, one
-// case per line: the rule's name, its arguments, a colon, and the figures. It was written when the rules were
-// part of the simulator, which was checked against recordings of an H200, so nothing in it may change by
-// accident.
+// case per line: the rule's name, its arguments, a colon, and the figures. It was written when the rules were part
+// of the simulator, which had been checked against recordings of an H200, so any difference is a mistake unless
+// intended.
 
 // golden reads a line's arguments one after the other.
 type golden struct {

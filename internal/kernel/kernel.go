@@ -4,8 +4,8 @@
 // how many bytes of workspace the kernel needs. It computes numbers from numbers: it has no tensors, streams or
 // recordings, and imports no other package of snug.
 //
-// Each file covers one kind of kernel. Its comment gives the source of the rule: most were taken from source code
-// and hold on every card; some were measured, and name the card (fact.go).
+// Each file covers one kind of kernel. Its comment gives the source of the rules: most were taken from source code
+// and hold on every card; others were measured on the card that the comment names (fact.go).
 package kernel
 
 // Rules holds what determines which kernels run: the card and the library versions.

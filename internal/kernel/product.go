@@ -22,7 +22,7 @@ func ProductWaste(b, m, n, k, sms int) float64 {
 	for _, t := range productTiles {
 		tiles := float64(CeilDiv(m, t.rows) * CeilDiv(n, t.cols) * b)
 		padded := tiles * float64(t.rows*t.cols) / (float64(m) * float64(n) * float64(b))
-		if waves := tiles / float64(sms); waves > 1 { // with fewer, the sum is split among idle multiprocessors
+		if waves := tiles / float64(sms); waves > 1 { // with at most one wave, the sum is split among idle multiprocessors
 			padded *= math.Ceil(waves) / waves
 		}
 		best = min(best, padded/t.share)

@@ -4,8 +4,8 @@ package kernel
 
 import "testing"
 
-// TestProductWaste checks that a product that fills the card exactly wastes only the time its tiles take to
-// start, and that the edges of others cost whole tiles and waves.
+// TestProductWaste checks that a product that fills the card exactly wastes only the time its tiles take to start,
+// and that in other products edges cost whole tiles and waves.
 func TestProductWaste(t *testing.T) {
 	full := ProductWaste(1, 256*11, 128*12, 1<<20, 132) // 132 tiles on 132 multiprocessors
 	if full < 1 || full > 1.01 {

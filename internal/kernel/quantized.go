@@ -2,14 +2,14 @@
 
 package kernel
 
-// When bitsandbytes 0.50 multiplies by a quantized weight in one kernel, without dequantizing into memory, and
-// when it dequantizes first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): limits on the input's rows that
-// its authors measured, by card and by shape. A test compares every limit with the original. Limits for more rows
-// are in quantized_most.go.
+// bitsandbytes 0.50 multiplies by a quantized weight in one kernel if the input has few rows; otherwise it
+// dequantizes the weight into memory first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda). Its authors measured
+// the limits, by card and by shape. A test compares every limit with the original. Limits for more rows are in
+// quantized_most.go.
 
 const (
-	fusedFloor   = 4    // rows up to which one kernel is always used
-	fusedMost    = 1536 // rows beyond which it never is
+	fusedFloor   = 4    // rows up to which the fused kernel is always used
+	fusedMost    = 1536 // rows beyond which the fused kernel is never used
 	smallWeight  = 4 << 20
 	fusedColumns = 64 // columns computed by a thread block
 	quantBlock   = 64 // numbers that share a scale

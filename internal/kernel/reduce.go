@@ -87,7 +87,7 @@ func (r Rules) split(k Reduction, it reduceIter, launches []ReduceLaunch) []Redu
 	return r.split(k, second, r.split(k, first, launches))
 }
 
-// reduceIter is a TensorIterator for a reduction. Strides are in elements; the output's are zero in reduced
+// reduceIter is a TensorIterator for a reduction. Strides are in elements; the output's strides are zero in reduced
 // dimensions.
 type reduceIter struct {
 	n         int

@@ -10,8 +10,8 @@ const (
 	topkBlocks  = 6   // blocks per multiprocessor: its registers divided by 40 per thread
 )
 
-// TopK returns the buffers of topk over slices of the given size, in the order in which they are allocated, and
-// the workspace of the two running sums that follow. There are none if one block handles each slice.
+// TopK returns the buffers of topk over slices of the given size, in the order in which they are allocated, and the
+// workspace of the two running sums that follow. Both are empty if one block handles each slice.
 func (r Rules) TopK(slices, size, elementBytes int) (buffers []uint64, sums Figure) {
 	if !manyBlocks(slices, size) {
 		return nil, Figure{}
@@ -21,10 +21,10 @@ func (r Rules) TopK(slices, size, elementBytes int) (buffers []uint64, sums Figu
 	for _, n := range []int{slices * elementBytes, 2 * slices * 4, 2 * slices * max(elementBytes, 4), blocks * topkDigits * 2, slices * topkDigits * 4, blocks * 4, blocks * 4} {
 		buffers = append(buffers, uint64(n))
 	}
-	return buffers, r.Scan(blocks, 8) // over sums and the slices they belong to
+	return buffers, r.Scan(blocks, 8) // scans pairs of a count and its slice
 }
 
-// manyBlocks is should_use_multiblock, whose bounds come from measurements.
+// manyBlocks is should_use_multiblock. PyTorch's authors measured its bounds.
 func manyBlocks(slices, size int) bool {
 	for _, b := range []struct{ slices, size int }{{20, 20000}, {40, 10000}, {80, 8000}, {199, 5000}, {799, 3000}, {4000, 800}} {
 		if slices <= b.slices {

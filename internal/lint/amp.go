@@ -47,7 +47,8 @@ func checkAMP(m *module, r *reporter) {
 	}
 }
 
-// callEdit returns the edit that replaces name( with now and a comma, if the call starts on one line.
+// callEdit returns the edit that replaces "name(" with now, and adds a comma if the call has arguments. It returns
+// nil if the arguments begin on another line.
 func (m *module) callEdit(c *pysrc.Call, name, now string) []edit {
 	src := m.src
 	start, ok := m.offset(c.At())

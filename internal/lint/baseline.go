@@ -12,8 +12,8 @@ import (
 
 // A baseline is a list of known findings, which are not reported again. It is a text file with one JSON object per
 // line, {"rule": "SNG102", "path": "train.py", "source": "total += loss", "count": 1}, so that changes to it can be
-// reviewed. Findings are matched by the line's text, not its number, so an edit above a finding does not bring it
-// back.
+// reviewed. Findings are matched by the line's text, not its number, so an edit above a known finding does not make
+// it new.
 
 // known is one line of a baseline.
 type known struct {

@@ -28,7 +28,7 @@ func checkCache(m *module, r *reporter) {
 	}
 }
 
-// configuredCache reports a model that is loaded with use_cache=True, or has it set, and never disabled.
+// configuredCache reports a model for which use_cache is set to True, at loading or later, and never disabled.
 func (m *module) configuredCache(f *function, r *reporter) {
 	if m.turnsCacheOff() || m.words["gradient_checkpointing_disable"] || f.words["generate"] {
 		return

@@ -25,7 +25,7 @@ func checkEmptyCache(m *module, r *reporter) {
 	}
 }
 
-// hasInnerLoop reports whether a loop that updates weights contains loops that do so too, which makes it a loop over
+// hasInnerLoop reports whether a loop that updates weights contains another such loop, which makes it a loop over
 // epochs.
 func hasInnerLoop(f *function, loop *place) bool {
 	for _, s := range f.stmts {

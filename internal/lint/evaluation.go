@@ -25,8 +25,8 @@ func checkEvaluation(m *module, r *reporter) {
 	}
 }
 
-// evaluates reports whether a function calls eval() or is named like an evaluation, and neither it nor its callers in
-// this file deal with gradients, so that its forward passes build graphs needlessly.
+// evaluates reports whether a function calls eval() or is named like an evaluation, and neither it nor its callers
+// in this file disable gradients, so that its forward passes build graphs needlessly.
 func (f *function) evaluates() bool {
 	if f.evalCall == nil && !f.isEvaluation() || f.gradless || f.top.gradless || len(f.backs) > 0 || len(f.trains) > 0 || !f.ofTraining() {
 		return false
@@ -42,8 +42,8 @@ func (f *function) evaluates() bool {
 	return !f.calledWithout()
 }
 
-// calledWithout reports whether the function is called with gradients switched off, or one of its own decorators may
-// do so.
+// calledWithout reports whether the function is called with gradients switched off, or has a decorator that may
+// switch them off.
 func (f *function) calledWithout() bool {
 	for _, d := range f.def.Decorators {
 		if c, ok := d.(*pysrc.Call); ok {
@@ -67,7 +67,7 @@ func (f *function) isEvaluation() bool {
 	return false
 }
 
-// forwardWithGraph returns the first call of the evaluated model, in a loop, that records gradients.
+// forwardWithGraph returns the first call of the evaluated model that is in a loop and records gradients.
 func (f *function) forwardWithGraph() *call {
 	for _, c := range f.calls {
 		loop, model := c.place.loop(), f.modelCall(c.Call)

@@ -110,7 +110,7 @@ func sameTry(p, h *place) bool {
 	return false
 }
 
-// keptExceptions reports a step's exceptions that are kept: errors.append(e), last_error = e.
+// keptExceptions reports code that keeps a step's exceptions: errors.append(e), last_error = e.
 func (f *function) keptExceptions(r *reporter) {
 	report := func(at pysrc.Pos, value pysrc.Expr, p *place) {
 		h := p.inHandler()

@@ -10,7 +10,7 @@ import (
 
 // Finding is one place in a file where a rule applies.
 type Finding struct {
-	Rule    string // its code
+	Rule    string // the rule's code
 	Path    string // as given, or found in a folder
 	Cell    int    // number of the notebook cell, from 1, counting all cells; 0 in a Python file
 	Line    int    // from 1, within the cell if there is one

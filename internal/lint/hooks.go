@@ -30,7 +30,7 @@ func checkHooks(m *module, r *reporter) {
 	}
 }
 
-// hooks returns the names of functions that are registered as forward hooks, or that return one.
+// hooks returns the names of functions that are registered as forward hooks, or that return a forward hook.
 func (m *module) hooks() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range m.functions {

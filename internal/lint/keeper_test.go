@@ -10,7 +10,7 @@ func TestKeeper(t *testing.T) {
 		"    out = model(\n        batch,\n    )\n    loss = criterion(out, batch)\n    loss.backward()\n    optimizer.step()\n"
 	for _, c := range []struct {
 		name, src  string
-		line, want int // want 0: unknown
+		line, want int // want is 0 if the line is unknown
 	}{
 		{"sum", loop + "    total += loss\n", 7, 10},
 		{"made in several lines", loop + "    total += loss\n", 5, 10},
@@ -32,7 +32,7 @@ func TestKept(t *testing.T) {
 	const evaluation = "with torch.no_grad():\n    for batch in val_loader:\n        scores.append(model(batch))\n"
 	for _, c := range []struct {
 		name, src string
-		want      int // 0: none
+		want      int // 0 means no line
 	}{
 		{"outputs", loop + "    kept.append(out)\n", 9},
 		{"numbers", loop + "    kept.append(loss.item())\n", 0},

@@ -56,7 +56,7 @@ func (w *walker) sum(a *assign, name string) {
 	}
 }
 
-// addsTo reports whether an expression is a sum with name in it: name + x, 0.9 * name + 0.1 * x.
+// addsTo reports whether an expression is a sum that contains name: name + x, 0.9 * name + 0.1 * x.
 func addsTo(e pysrc.Expr, name string) bool {
 	b, ok := e.(*pysrc.Binary)
 	if !ok || b.Op != "+" {
@@ -65,7 +65,7 @@ func addsTo(e pysrc.Expr, name string) bool {
 	return isShare(b.L, name) || isShare(b.R, name)
 }
 
-// isShare reports whether an expression is name, name times something, or a sum with name in it.
+// isShare reports whether an expression is name, name times something, or a sum that contains name.
 func isShare(e pysrc.Expr, name string) bool {
 	if dotted(e) == name {
 		return true

@@ -64,7 +64,7 @@ func (k *keep) kept() value {
 	v := k.fn.value(k.value, k.at, k.place)
 	v.big = v.big && !isSmallName(last(k.container))
 	if v.known && !v.big && !k.isLocal() && !k.sum && k.place.loop() == nil && k.fn.cleared[last(k.container)] {
-		return value{} // a scalar per step, until the end of the epoch
+		return value{} // only a scalar per step, and the container is emptied after the epoch
 	}
 	return v
 }

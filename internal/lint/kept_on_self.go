@@ -36,7 +36,7 @@ func checkKeptOnSelf(m *module, r *reporter) {
 	}
 }
 
-// leaves reports whether an assignment leaves behind a value that nothing else reads.
+// leaves reports whether an assignment keeps a value alive that nothing else reads.
 func (f *function) leaves(name string, a *assign) bool {
 	if a.value == nil || a.op != "" || a.element >= 0 || f.cleared[last(name)] || len(f.assigns[name]) > 1 || f.readElsewhere(last(name)) {
 		return false

@@ -3,10 +3,10 @@
 // Package lint finds code in training scripts that wastes GPU memory: tensors that are kept with their graphs,
 // evaluation with gradients, an environment variable that has no effect. It reads Python without running it.
 //
-// A rule is a value (rule.go). It gets a module: a file's functions, each with its calls and assignments and the
-// loops, with blocks and except clauses around them. Expressions that come from a model or a loss are traced through
-// the assignments in their function (values.go). Anything unknown is not reported: a false finding costs more than a
-// missed one.
+// A rule is a value (rule.go). It gets a module: a file's functions, with their calls and assignments, and the
+// loops, with blocks and except clauses around each. Expressions that come from a model or a loss are traced
+// through the assignments in their function (values.go). Anything unknown is not reported: a false finding costs
+// more than a missed one.
 //
 //	rule.go, finding.go          the table of rules; findings
 //	module.go, walker.go, places.go, names.go  a file as rules see it
@@ -36,7 +36,7 @@ import (
 
 // Options describe what to look for.
 type Options struct {
-	Rules func(path string) []Rule // nil: all except optional ones
+	Rules func(path string) []Rule // nil means all except optional rules
 	Torch string                   // the project's PyTorch release; "" if unknown
 }
 
@@ -74,7 +74,7 @@ func Source(path string, src []byte, o Options) ([]Finding, error) {
 	return found, err
 }
 
-// mentionsTraining reports whether a file can have findings at all, which most files in a project cannot.
+// mentionsTraining reports whether a file can have findings at all. Most files in a project cannot.
 func mentionsTraining(src []byte) bool {
 	for _, word := range []string{"torch", "TORCH", "lightning", "transformers", "accelerate", "peft", "padding"} {
 		if bytes.Contains(src, []byte(word)) {

@@ -11,7 +11,7 @@ import (
 // backward is one backward pass.
 type backward struct {
 	*call
-	losses []pysrc.Expr // what it starts from
+	losses []pysrc.Expr // the expressions it starts from
 }
 
 // findBackward finds a function's backward passes and the loops that train.
@@ -44,8 +44,8 @@ func (f *function) marks(c *call) {
 	}
 }
 
-// lossesOf returns what a backward pass starts from: loss of loss.backward(), scaler.scale(loss).backward()
-// and accelerator.backward(loss).
+// lossesOf returns the losses that a backward pass starts from: loss in loss.backward(),
+// scaler.scale(loss).backward() and accelerator.backward(loss).
 func lossesOf(c *pysrc.Call) []pysrc.Expr {
 	on, _ := method(c)
 	if args := positional(c); len(args) > 0 && isEngine(last(dotted(on))) {
@@ -59,8 +59,8 @@ func lossesOf(c *pysrc.Call) []pysrc.Expr {
 	return []pysrc.Expr{on}
 }
 
-// isEngine reports whether a name refers to something that runs backward for others; a tensor's own backward may have
-// an argument too, its gradient.
+// isEngine reports whether a name refers to an engine whose backward takes the loss as its argument. A tensor's own
+// backward may also have an argument, its gradient.
 func isEngine(name string) bool {
 	return name == "self" || hasWord(name, "accelerator", "fabric", "engine", "model", "strategy", "trainer", "plugin", "booster", "runner", "optimizer")
 }
@@ -168,8 +168,7 @@ func factor(e *pysrc.Binary) pysrc.Expr {
 	return e.L
 }
 
-// evaluatedModel returns the name of the model whose eval() is called: of model.eval(), and of
-// model = Model().eval().
+// evaluatedModel returns the model's name in model.eval() and in model = Model().eval().
 func evaluatedModel(c *call) string {
 	on, _ := method(c.Call)
 	if name := dotted(on); name != "" {

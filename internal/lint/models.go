@@ -64,7 +64,7 @@ func (f *function) makesModule(c *pysrc.Call) bool {
 	return false
 }
 
-// notModel reports whether a name refers to something else that has parameters or can be evaluated.
+// notModel reports whether a name refers to something other than a model that has parameters() or eval().
 func notModel(name string) bool {
 	return hasWord(name, "optim", "sched", "scaler", "trainer", "agent", "env", "loss", "criterion", "tokenizer", "metric", "data", "loader", "sampler", "cfg", "config", "args")
 }
@@ -139,7 +139,7 @@ func (f *function) isModel(name string) bool {
 // isOwnModel reports whether a name, or an attribute of self, is used as a model in this file.
 func (f *function) isOwnModel(name string) bool { return f.ofTraining() && f.models[name] }
 
-// noGradients reports whether a context or decorator switches gradients off, or may.
+// noGradients reports whether a context or decorator switches gradients off, or may do so.
 func (f *function) noGradients(e pysrc.Expr) bool {
 	return anyIn(e, func(x pysrc.Expr) bool {
 		name := last(dotted(x))

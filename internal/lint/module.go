@@ -14,7 +14,7 @@ import (
 // module is one file as the rules see it: its functions, each with its calls, its assignments and their places.
 type module struct {
 	src       []byte
-	starts    []int             // where its lines begin
+	starts    []int             // where the lines of the source begin
 	imports   map[string]string // full names of imported names
 	libraries map[string]bool   // top-level packages that are imported
 	classes   map[string]*class
@@ -22,7 +22,7 @@ type module struct {
 	words     map[string]bool // every name and attribute in the file
 	models    map[string]bool // names of models, see models.go
 	defined   map[string]bool // functions in the file
-	dicts     map[string]bool // names that a dict is assigned to
+	dicts     map[string]bool // names to which a dict is assigned
 	cleared   map[string]bool // containers that are emptied or replaced somewhere, by the last part of their names
 	quiet     map[string]bool // functions that are called with gradients off
 	gradless  bool            // gradients are switched off for the whole program
@@ -68,13 +68,13 @@ type function struct {
 	stmts   []*statement
 	globals map[string]bool // names declared global or nonlocal
 	params  map[string]bool
-	words   map[string]bool // names and attributes in its body
+	words   map[string]bool // names and attributes in the function's body
 
 	backs     []*backward
 	losses    map[string]bool     // names that a backward pass starts from
 	emptied   map[string][]*place // where a container is replaced or emptied
 	trains    map[pysrc.Stmt]bool // loops in which gradients are computed or weights updated
-	steps     map[pysrc.Stmt]bool // the innermost of these
+	steps     map[pysrc.Stmt]bool // the innermost loops in trains
 	feeds     map[string]bool     // names from which a loss is computed
 	evalCall  *call               // the first x.eval()
 	evaluated string              // the x in evalCall
@@ -84,7 +84,7 @@ type function struct {
 type call struct {
 	*pysrc.Call
 	fn    *function
-	name  string // full name of what is called, "" if it is not a name
+	name  string // full name of the called function; "" if it is not a name
 	place *place
 	stmt  pysrc.Stmt
 }
@@ -93,7 +93,7 @@ type call struct {
 type assign struct {
 	target  pysrc.Expr
 	value   pysrc.Expr // nil if unknown, as for a loop's target
-	element int        // index of the unpacked element; -1: the whole value
+	element int        // index of the unpacked element; -1 for the whole value
 	op      string     // "+" for +=
 	at      pysrc.Pos
 	place   *place
@@ -182,7 +182,7 @@ func (m *module) ofTraining() bool {
 	return false
 }
 
-// isUnitTest reports whether a file contains unit tests, which keep things on purpose.
+// isUnitTest reports whether a file contains unit tests, which keep tensors on purpose.
 func (m *module) isUnitTest(path string) bool {
 	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "tests") {
 		return true
@@ -190,8 +190,8 @@ func (m *module) isUnitTest(path string) bool {
 	return m.libraries["unittest"] || m.libraries["pytest"] || m.libraries["parameterized"]
 }
 
-// The most functions in a file, and calls in a function, that are checked. Hand-written code has fewer, and because
-// rules compare calls with each other, checking generated files would take long for nothing.
+// The most functions in a file, and calls in a function, that are checked. Hand-written files have fewer. Rules
+// compare calls with each other, so checking generated files would take a long time for no benefit.
 const (
 	mostFunctions = 3000
 	mostCalls     = 5000
@@ -200,7 +200,7 @@ const (
 // generated returns an error for a file that is too large to be hand-written and is therefore not checked, and nil
 // for all others.
 func (m *module) generated() error {
-	if n := len(m.functions) - 1; n > mostFunctions { // without the code outside them
+	if n := len(m.functions) - 1; n > mostFunctions { // the first is the module's own body
 		return SkippedError{fmt.Sprintf("it has %d functions, more than the %d of a hand-written file", n, mostFunctions)}
 	}
 	for _, f := range m.functions {
@@ -219,7 +219,7 @@ func (f *function) title() string {
 	return f.name
 }
 
-// SkippedError says why a file was skipped, although nothing is wrong with it.
+// SkippedError is the reason why a valid file was skipped.
 type SkippedError struct{ why string }
 
 // Error returns the reason.

@@ -104,7 +104,7 @@ func cellText(raw json.RawMessage) string {
 	return strings.Join(lines, "")
 }
 
-// cellLines returns a cell's lines, with IPython lines replaced. A cell in another language is empty.
+// cellLines returns a cell's lines, with IPython lines replaced. A cell in another language becomes empty.
 func cellLines(text string) []string {
 	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), "\n")
 	if magic := strings.TrimSpace(lines[0]); strings.HasPrefix(magic, "%%") && !keepsPython(magic) {

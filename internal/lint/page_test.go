@@ -54,8 +54,8 @@ var groups = map[byte]string{
 	'8': "deprecated calls",
 }
 
-// rulesPage returns the generated part of docs/lint.md: a table of all rules, then each with its reasons and
-// examples.
+// rulesPage returns the generated part of docs/lint.md: a table of all rules, followed by the reasons and examples
+// for each.
 func rulesPage() string {
 	var b strings.Builder
 	b.WriteString("| code | what it finds | |\n| --- | --- | --- |\n")
@@ -73,7 +73,7 @@ func rulesPage() string {
 	return b.String()
 }
 
-// notes returns the table's remarks about a rule.
+// notes returns the remarks on a rule in the table.
 func notes(r Rule) string {
 	var out []string
 	if r.Fixes {

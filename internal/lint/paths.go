@@ -17,8 +17,8 @@ import (
 
 // Limits on what is read.
 const (
-	MaxBytes  = 64 << 20 // of a file; notebooks contain images
-	maxCode   = 2 << 20  // bytes of Python in it
+	MaxBytes  = 64 << 20 // bytes of a file; notebooks may contain images
+	maxCode   = 2 << 20  // bytes of Python code in a file
 	maxFolder = 100_000  // entries of a folder
 	maxFiles  = 500_000  // files in one run
 	maxDepth  = 64       // nested folders
@@ -32,8 +32,9 @@ type Result struct {
 	Err      error // why the file could not be checked, in one line
 }
 
-// Paths lists the Python files and notebooks at paths. Files are listed as they are, folders with all their contents
-// except hidden folders, installed packages and whatever exclude matches. Links to folders are not followed.
+// Paths lists the Python files and notebooks at paths. Files are listed as given. Folders are listed with all their
+// contents except hidden folders, installed packages and whatever exclude matches. Links to folders are not
+// followed.
 func Paths(paths []string, exclude func(string) bool) ([]string, error) {
 	l := lister{exclude: exclude, seen: map[string]bool{}}
 	for _, p := range paths {
@@ -53,7 +54,7 @@ type lister struct {
 // named lists a path that the user gave.
 func (l *lister) named(p string) error {
 	if info, err := os.Stat(p); err != nil || !info.IsDir() {
-		return l.add(p) // a file, or missing, which reading will report
+		return l.add(p) // a file, or a missing one, for which reading reports the error
 	}
 	entries, err := files.ReadDir(p, maxFolder)
 	if err != nil {

@@ -9,7 +9,7 @@ type place struct {
 	outer    *place
 	stmt     pysrc.Stmt     // the for, while, if, with or try; nil for the function's own block
 	handler  *pysrc.Handler // the except clause whose block this is
-	gradless bool           // in a block that records no gradients, or in a function that does not
+	gradless bool           // in a block or a function that records no gradients
 	depth    int
 }
 
@@ -91,8 +91,8 @@ func before(a, b pysrc.Pos) bool {
 	return a.Line < b.Line || a.Line == b.Line && a.Col < b.Col
 }
 
-// forOldReleases reports whether an if around a place checks for a release, so that the code may be meant for an old
-// one.
+// forOldReleases reports whether the place is inside an if that checks a version, so that the code may be for an
+// old release.
 func (p *place) forOldReleases() bool {
 	for q := p; q != nil; q = q.outer {
 		test, ok := q.stmt.(*pysrc.If)

@@ -9,12 +9,12 @@ type Rule struct {
 	Code     string // SNG and three digits; the first is the group
 	Name     string // a readable name, for SARIF and the page
 	Title    string // one line: what is wrong
-	Why      string // what it costs
+	Why      string // what the problem costs
 	Evidence string // a measurement, or the source of the fact
-	Bad      string // an example with the finding
-	Good     string // the same code without it
-	Fixes    bool   // --fix can repair it, at least in simple cases
-	Optional bool   // off unless it is selected
+	Bad      string // an example in which the rule applies
+	Good     string // the same example, corrected
+	Fixes    bool   // --fix can repair the code, at least in simple cases
+	Optional bool   // the rule is off unless selected
 	InTests  bool   // also applies to unit tests
 
 	check func(*module, *reporter)

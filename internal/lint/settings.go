@@ -17,7 +17,7 @@ import (
 
 // Settings describe which rules apply to which files: [tool.snug.lint] in pyproject.toml, and the flags.
 type Settings struct {
-	Select  []string            // codes or prefixes of codes (SNG1, ALL); empty: all except optional ones
+	Select  []string            // codes or prefixes of codes (SNG1, ALL); empty means all except optional rules
 	Ignore  []string            // codes or prefixes of codes
 	Exclude []string            // files and folders, with * and **
 	PerFile map[string][]string // codes to ignore, by file pattern

@@ -12,8 +12,8 @@ import (
 	"snug/internal/pysrc"
 )
 
-// decoded returns a source in UTF-8, and whether it equals the file byte for byte. A file may declare Latin-1 in one
-// of its first two lines; other encodings are refused.
+// decoded returns a source in UTF-8, and whether it is identical to the file. A file may declare Latin-1 in one of
+// its first two lines; other encodings are refused.
 func decoded(src []byte) (code []byte, exact bool, err error) {
 	if bytes.IndexByte(src[:min(len(src), 8192)], 0) >= 0 {
 		return nil, false, errors.New("this is a binary file, not Python source")
@@ -32,7 +32,7 @@ func decoded(src []byte) (code []byte, exact bool, err error) {
 		}
 		return []byte(string(out)), false, nil
 	}
-	return src, true, nil // the parser reports the position
+	return src, true, nil // the parser reports the error with its position
 }
 
 // declaredEncoding returns the encoding of "# -*- coding: name -*-" in the first two lines, "" if none.

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNotebook checks that cells form one program, that findings have their cell and line, and that IPython lines are
-// skipped.
+// TestNotebook checks that cells form one program, that each finding names its cell and line, and that IPython
+// lines are skipped.
 func TestNotebook(t *testing.T) {
 	src := notebookOf(t,
 		[2]string{"markdown", "# A title"},

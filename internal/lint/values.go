@@ -9,14 +9,14 @@ import (
 	"snug/internal/pysrc"
 )
 
-// value is what is known about an expression. Only tensors that come from a model or a loss are tracked; rules ignore
-// the rest.
+// value is what is known about an expression. Only tensors that come from a model or a loss are tracked; rules
+// ignore all others.
 type value struct {
 	known bool
 	graph bool  // has an autograd graph
 	big   bool  // larger than a scalar
 	host  bool  // in host memory
-	lines []int // where it was created
+	lines []int // lines where the value was created
 }
 
 // deepest is the maximum number of names and operations to trace back.
@@ -25,7 +25,7 @@ const deepest = 24
 // values traces a function's expressions back to where their tensors were created.
 type values struct {
 	f     *function
-	at    pysrc.Pos // of the use; later assignments are ignored
+	at    pysrc.Pos // the position of the use; later assignments are ignored
 	depth int
 	work  *int // limits the total work: names that refer to each other would take exponential time
 }
@@ -157,7 +157,7 @@ func (v values) assigned(a *assign, name string) value {
 	return out
 }
 
-// mayBeTensor reports whether an expression can be a tensor; a sum's initial number cannot.
+// mayBeTensor reports whether an expression can be a tensor; the initial number of a sum cannot.
 func mayBeTensor(e pysrc.Expr) bool {
 	switch e.(type) {
 	case *pysrc.Number, *pysrc.Const, *pysrc.Str, *pysrc.List, *pysrc.Dict:
@@ -324,7 +324,7 @@ func methodOf(of value, name string, c *pysrc.Call) value {
 	return of
 }
 
-// reduces reports whether a function usually makes a tensor much smaller.
+// reduces reports whether a function's result is usually much smaller than its input.
 func reduces(name string) bool {
 	switch name {
 	case "mean", "sum", "norm", "max", "min", "gather", "amax", "amin", "prod", "logsumexp", "std", "var":

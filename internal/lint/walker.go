@@ -4,7 +4,7 @@ package lint
 
 import "snug/internal/pysrc"
 
-// walker fills in a function: every call, assignment and growing container, with its place.
+// walker records every call, assignment and growing container of a function, with its place.
 type walker struct {
 	f     *function
 	place *place
@@ -17,7 +17,7 @@ func (w *walker) block(body []pysrc.Stmt) {
 	}
 }
 
-// inside reads a block at another place.
+// inside walks through a block that has its own place.
 func (w *walker) inside(p *place, body []pysrc.Stmt) {
 	outer := w.place
 	w.place = p
@@ -63,7 +63,7 @@ func (w *walker) statement(s pysrc.Stmt) {
 	}
 }
 
-// branch reads an if. It does not look into a block that is guarded by an evaluation flag, as in "if not train".
+// branch walks through an if statement.
 func (w *walker) branch(s *pysrc.If) {
 	w.expr(s.Test)
 	w.inside(w.place.within(s, false), s.Then)
@@ -206,7 +206,7 @@ func (w *walker) expr(e pysrc.Expr) {
 	case *pysrc.Attribute:
 		w.word(e.Name)
 	case *pysrc.Lambda:
-		// Its calls run later, elsewhere, but its words count.
+		// A lambda's calls run later, in another place, so only its words are recorded.
 	case *pysrc.Walrus:
 		w.assign(&pysrc.Name{Pos: e.Pos, ID: e.Name}, e.Value, -1, "")
 	case *pysrc.Call:

@@ -120,7 +120,7 @@ func checkMisplaced(m *module, r *reporter) {
 	}
 }
 
-// misplaced checks the calls of one block in order.
+// misplaced looks for a misplaced zero_grad among the calls of one block, in order.
 func (f *function) misplaced(calls []*call, r *reporter) {
 	back := false
 	var cleared *call

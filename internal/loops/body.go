@@ -12,7 +12,7 @@ import (
 type body struct {
 	loop  *stream.Loop
 	steps []step
-	owned []uint32 // IDs of allocations that steps refer to: those that outlive their iteration or belong to others
+	owned []uint32 // IDs of allocations that steps refer to and that are not local to the iteration
 	class *class
 }
 
@@ -22,7 +22,7 @@ type step struct {
 	bytes uint64 // requested bytes
 	queue uint16
 	what  int32 // index among the iteration's allocations, or in body.owned
-	far   int   // iteration that made the freed allocation, relative to this one
+	far   int   // iteration that allocated the freed block, relative to this one
 }
 
 type stepKind uint8
@@ -40,8 +40,8 @@ type class struct {
 	deadEnds  map[uint64]int         // hashes at which a shortcut ended and none starts
 }
 
-// lead is the distance, in iterations, from either end of a loop beyond which everything an iteration
-// frees was made by the loop.
+// lead is the number of iterations at either end of a loop that may free allocations made outside it. All other
+// iterations free only what the loop allocated.
 const lead = 2
 
 // bodyOf returns the body of a loop.
@@ -165,8 +165,8 @@ func (p *Player) short(l *stream.Loop) error {
 	return nil
 }
 
-// inside reports whether the next iterations are so far from the ends of the loop that everything they free was
-// allocated in loops.
+// inside reports whether the next iterations are far enough from the ends of the loop to free only blocks that
+// loops allocated.
 func (b *body) inside(done, turns int) bool {
 	return done >= lead && done+turns <= b.loop.Times-lead
 }
@@ -228,7 +228,8 @@ func (p *Player) owned(b *body, i, copy int) (place, error) {
 	return p.single[id], nil
 }
 
-// forget drops the records of allocations that this loop has freed. The outermost iterations may be an exception.
+// forget drops the records of allocations that this loop has freed. It keeps those of the outermost iterations if
+// another iteration frees them.
 func (p *Player) forget(b *body) {
 	for _, s := range b.steps {
 		if s.kind != freeOwned {

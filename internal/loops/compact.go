@@ -2,8 +2,8 @@
 
 package loops
 
-// compact drops the roles of pieces that appear and disappear within a shortcut, unless something depends on
-// their places.
+// compact drops the roles of pieces that appear and disappear within a shortcut, unless a tie or a guard refers to
+// them.
 func (s *shortcut) compact() {
 	now := make([]int32, len(s.roles))
 	for _, t := range s.ties {
@@ -28,7 +28,7 @@ func (s *shortcut) compact() {
 	}
 }
 
-// renumber changes the numbers of roles wherever they are used.
+// renumber applies the new numbers of roles to everything that refers to them.
 func (s *shortcut) renumber(now []int32) {
 	to := func(r *int32) {
 		if *r >= 0 {

@@ -29,9 +29,9 @@ const (
 	fineBins = 512
 )
 
-// bin contains the holes of one size. Holes of segments with a shared layout are found through the layout. For
-// the others it has a count and a heap ordered by address. The heap may contain holes that no longer exist, so
-// the segment must be checked.
+// bin contains the holes of one size. Holes of segments with a shared layout are found through the layout. For the
+// holes of other segments it has a count and a heap ordered by address. The heap may contain holes that no longer
+// exist, so the segment must be checked.
 type bin struct {
 	layouts []int32 // layouts with a hole of this size that have members
 	own     int
@@ -193,8 +193,8 @@ func (b *bin) pop() hole {
 	return top
 }
 
-// seek returns the best fit: the smallest hole of a set that is large enough, or of several the one with the
-// lowest address.
+// seek returns the best fit: the smallest hole of a set that is large enough. Among several of that size, it
+// returns the one with the lowest address.
 func (p *Player) seek(set int32, size uint64) (got uint64, at hole, ok bool) {
 	got, b := p.sets[set].next(size)
 	if b == nil {

@@ -98,7 +98,7 @@ func (p *Player) leave(s *segment) {
 	}
 }
 
-// settle gives a segment the shared layout equal to its own, if one exists, and returns it.
+// settle replaces a segment's own layout with an equal shared one, if one exists, and returns that.
 func (p *Player) settle(s *segment) int32 {
 	if s.own != none {
 		if s.void || s.alone {

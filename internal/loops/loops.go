@@ -51,7 +51,7 @@ func Suits(v allocator.Version, o allocator.Options) bool {
 	return !v.AtLeast(12) && (o == allocator.Options{} || o == allocator.DefaultOptions())
 }
 
-// Player plays one stream any number of times. Later plays reuse what it has learned about the loops. It is not
+// Player plays one stream any number of times. Later plays reuse the shortcuts found by earlier ones. It is not
 // safe for concurrent use.
 type Player struct {
 	version allocator.Version

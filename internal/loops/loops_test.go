@@ -114,7 +114,7 @@ func playWhole(t rapid.TB, f *stream.Folded, limit uint64, chart *Chart, since i
 	return out
 }
 
-// TestPassesCopies checks that a repeated step that finds the same state is skipped.
+// TestPassesCopies checks that a repeated step is skipped if it starts in the same state.
 func TestPassesCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)

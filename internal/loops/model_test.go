@@ -38,7 +38,7 @@ const (
 	next              // in the next iteration
 	third             // in the iteration after that
 	atEnd             // after the loop, in iteration order
-	back              // in its iteration of the backward loop
+	back              // in the matching iteration of the backward loop
 	later             // in the iteration before that
 )
 
@@ -68,14 +68,14 @@ func drawModel(t *rapid.T) *model {
 			flush:  rapid.IntRange(0, 9).Draw(t, "flush") == 0,
 		}
 		m.layers = append(m.layers, l)
-		if rapid.Bool().Draw(t, "again") { // layers are mostly alike
+		if rapid.Bool().Draw(t, "again") { // layers are often equal
 			m.layers = append(m.layers, l)
 		}
 	}
 	return m
 }
 
-// turnsRun is the number of iterations written.
+// turnsRun is the number of iterations in the trace that fold writes.
 const turnsRun = 9
 
 // fold writes the model and folds its loops to the given number of iterations.
@@ -186,7 +186,8 @@ func (l *layer) goBack(w *writer, s layerState) {
 		}
 		w.gives(l.back, turns[:], k, local, next, third)
 	}
-	// The remaining allocations of the last iterations are freed after the loop, but marked as theirs.
+	// The remaining allocations of the last iterations are freed after the loop, but marked as part of those
+	// iterations.
 	w.turn = turnsRun
 	w.giveAll(l.ahead, s.turns[turnsRun-1], next)
 	w.giveAll(l.ahead, s.turns[turnsRun-1], third)
@@ -211,7 +212,7 @@ func (w *writer) makes(all []made) (ids []uint32) {
 	return ids
 }
 
-// gives frees the allocations due in an iteration: its own, the previous one's, and those of the one before.
+// gives frees the allocations that are due in an iteration: its own, and those of the two iterations before it.
 func (w *writer) gives(all []made, turns [][]uint32, i int, goes ...fate) {
 	for back, f := range goes {
 		if i-back >= 0 {

@@ -4,12 +4,12 @@ package loops
 
 import "sort"
 
-// owners records the places of the copies of an allocation in a loop. Consecutive copies are usually neighbours
-// in a segment too, so a run of copies is stored as one.
+// owners records the places of the copies of an allocation in a loop. Consecutive copies are usually also
+// neighbours in a segment, so they are stored as runs.
 type owners struct {
 	runs []run // in the order of allocation
 	down bool  // the last copy is allocated first
-	last int   // index of the run found last
+	last int   // index of the most recently found run
 }
 
 // run is a sequence of copies [from, from+n) of an allocation in one segment, evenly spaced. There are many runs,

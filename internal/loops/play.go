@@ -28,9 +28,10 @@ type Options struct {
 	Phases []uint64
 	// PassCopies skips repeated parts that would change nothing.
 	PassCopies bool
-	// Until is the event before which to stop, if it is not 0.
+	// Until is the event before which the play stops; 0 means that it plays to the end.
 	Until int
-	// Settled is the event before which to stop if memory has not run out by then; 0 means not to stop.
+	// Settled is the event before which the play stops if memory has not run out by then; 0 means that it does not
+	// stop.
 	Settled int
 	// Since is the event from which retries are counted.
 	Since int
@@ -118,7 +119,7 @@ func (p *Player) play(o Options) error {
 // Retries returns how often the cache was flushed because memory ran out, since the event given in
 // the options.
 func (p *Player) Retries() uint64 {
-	if !p.counts { // it was skipped
+	if !p.counts { // the play has not reached Options.Since, or skipped it
 		return 0
 	}
 	return p.retries - p.before
@@ -168,7 +169,7 @@ func (p *Player) keep(id uint32, copy int, at place) {
 	p.many[id].add(copy, at)
 }
 
-// whose returns the place of the allocation that an event frees.
+// whose returns the place of the block that an event frees.
 func (p *Player) whose(i, copy int) (place, error) {
 	id, which := p.stream.Freed(i, copy)
 	if which < 0 {

@@ -13,16 +13,16 @@ import (
 type recording struct {
 	shortcut
 	body    *body
-	broken  bool // it cannot become a shortcut
+	broken  bool // the recording cannot become a shortcut
 	first   int  // first copy
-	left    int  // number of iterations still to come
-	bridges bool // it ends early if it reaches a state where a shortcut starts
+	left    int  // number of iterations still to be recorded
+	bridges bool // the recording ends early if it reaches a state where a shortcut starts
 
 	segs  []int32 // segments by role
 	picks []pick
 	next  owner   // owner of the next block to be freed
 	made  []place // places of live allocations made by these iterations, by owner
-	holey bool    // a role is a void
+	holey bool    // one of the roles is a void
 	taken []owned
 
 	below [][]uint64 // the ties of each role
@@ -50,7 +50,7 @@ type owned struct {
 }
 
 // pick is the choice of a hole in a segment that already had a role. Segments that get a role later had the same
-// holes at that time.
+// holes then, because a segment gets its role when it is first touched.
 type pick struct {
 	role, roles int32 // the chosen role, and the number of roles at that time
 	set         int32
@@ -117,11 +117,11 @@ func (c *recording) counts(n int) {
 	c.broken = c.broken || c.count > maxRoles
 }
 
-// maxRoles limits the number of roles in a shortcut. A shortcut with more touches at least one segment per
-// iteration and saves little.
+// maxRoles limits the number of roles in a shortcut. A shortcut with more roles saves little, because it touches at
+// least one segment per iteration.
 const maxRoles = 128
 
-// chosen records the choice of a hole and the conditions for it.
+// chosen records the choice of a hole and the conditions under which it would be made again.
 func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bool) {
 	i := p.segs[at.seg-1].role - 1
 	switch {
@@ -147,7 +147,7 @@ func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bo
 	}
 }
 
-// pick records a pick, each only once.
+// pick records a pick, unless it is already recorded.
 func (c *recording) pick(x pick) {
 	for _, k := range c.picks {
 		if k.role == x.role && k.size == x.size {
@@ -210,7 +210,8 @@ func hasHole(marks []mark, size uint64) bool {
 	return false
 }
 
-// freed records a freed block. If other iterations allocated it, its place must be the same the next time.
+// freed records a freed block. If an earlier iteration allocated it, the shortcut requires it to be at the same
+// place.
 func (c *recording) freed(p *Player, at place) {
 	x := c.next
 	c.next = noOwner

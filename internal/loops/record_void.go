@@ -10,7 +10,7 @@ import (
 // Only the size of a void matters, and only in comparison with the other holes considered for a request. So a
 // recording keeps the range of sizes that the void may have at the start.
 
-// beside records a piece that changes with its neighbour, or that was examined.
+// beside records a piece that was examined or changed together with its neighbour.
 func (c *recording) beside(p *Player, i int32) {
 	if p.segs[i].role > 0 {
 		return
@@ -44,7 +44,7 @@ func (c *recording) wider(p *Player, role int32) int64 {
 	return int64(p.voidSize(c.segs[role])) - c.was[role].size
 }
 
-// admits records that no earlier request would have chosen a void that appears now.
+// admits records that no earlier request would have chosen a void that the recording has just reached.
 func (c *recording) admits(r *role, k int32, size int64) {
 	for _, g := range c.guards {
 		switch {
@@ -63,7 +63,7 @@ func (c *recording) admits(r *role, k int32, size int64) {
 	}
 }
 
-// voids records what a choice implies about the size of each void.
+// voids records the bounds that a choice implies for the size of each void.
 func (c *recording) voids(p *Player, r *request, got uint64, chosen int32, grown bool) {
 	for k := range c.roles {
 		x := &c.roles[k]

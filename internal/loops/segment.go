@@ -23,22 +23,22 @@ const none = -1
 // are always merged.
 type segment struct {
 	addr   uint64 // in quanta
-	set    int32  // its set of holes (pool and CUDA stream); none once it has been returned
-	layout int32  // its shared layout, if it has one
-	own    int32  // otherwise its own layout
+	set    int32  // set of holes that the segment belongs to (pool and CUDA stream); none once the segment is returned
+	layout int32  // index of the shared layout, if it has one
+	own    int32  // index of the segment's own layout, if it is not shared
 	role   int32  // role in the current recording, from 1
-	turn   int32  // when it was last touched
+	turn   int32  // iteration that last touched the segment
 	prev   int32  // previous and next piece of the same segment, if it is divided
 	next   int32
-	void   bool // it is a free piece
-	alone  bool // its layout is never shared
-	apart  bool // its holes are ignored while a shortcut is tried
+	void   bool // the segment is a free piece
+	alone  bool // the segment's layout is never shared
+	apart  bool // the segment's holes are ignored while a shortcut is tried
 }
 
 // ownLayout is a layout of one segment that can be modified.
 type ownLayout struct {
 	marks []mark
-	sum   uint64 // hash of its blocks, updated as they change
+	sum   uint64 // hash of the blocks, updated as they change
 }
 
 // segments holds all segments. Each has a slot according to its address; the lowest address has the highest slot.
@@ -52,8 +52,8 @@ type segments struct {
 	held  uint64  // total size of all segments, in quanta
 }
 
-// above is how far above the first segment others may be. The driver allocates downwards from there, except into
-// small holes it has left.
+// above is the maximum distance of a segment above the first one. The driver allocates downwards from there, except
+// when it fills small gaps.
 const above = 1 << 30 / quantum
 
 // slot returns the slot of an address. No two segments share a slot.
@@ -182,8 +182,8 @@ func (o *ownLayout) use(j int, size uint64) {
 	}
 }
 
-// release frees block j and merges it with its free neighbours. It returns the sizes of these, or 0 for one in
-// use, and the index of the result.
+// release frees block j and merges it with its free neighbours. It returns the neighbours' sizes, with 0 for one in
+// use, and the index of the merged block.
 func (o *ownLayout) release(j int) (before, after uint64, at int) {
 	m := o.marks
 	end := m[j+1].at()

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// shortcut records what some iterations of a loop did, and the conditions under which as many later iterations do
-// the same.
+// shortcut records the effect of some iterations of a loop, and the conditions under which the same number of later
+// iterations have the same effect.
 //
 // It holds if each role has a segment with the recorded layout, no segment without a role has a hole that would
 // have been chosen instead, segments whose addresses decided a tie are in the same order, and the allocations
@@ -18,10 +18,10 @@ type shortcut struct {
 	start, end    uint64 // hashes of the iteration before the first, and of the last
 	roles         []role
 	guards        []guard
-	ties          []tie    // by their last role
+	ties          []tie    // ties, by their later role
 	deeper        []deeper // which voids must be larger than others
 	frees         []spread // places of the blocks the iterations free
-	leaves        []spread // places of the blocks they leave allocated
+	leaves        []spread // places of the blocks that the iterations leave allocated
 
 	grows                uint64 // memory allocated from the driver, in quanta
 	lastGrowth           int    // the event of the last growth
@@ -29,42 +29,42 @@ type shortcut struct {
 	most, mostAsked      int64  // maximum after any event
 	mostAt               int    // the first event at the maximum
 
-	then   *shortcut // the shortcut that followed it last time
-	longer bool      // a shortcut for more of these iterations exists
+	then   *shortcut // the shortcut that was taken after this one last time
+	longer bool      // a longer shortcut has been recorded
 }
 
 // role is the part that a segment, or a piece of one, plays in a shortcut.
 type role struct {
 	how           way
 	set           int32
-	before, after int32  // layouts before and after; after is none if it no longer exists
+	before, after int32  // layouts before and after; after is none if the segment no longer exists
 	size          uint64 // for draw, the requested size; for grow, the size of the segment
 	got           uint64 // for draw, the size of the hole
 	at            uint64 // the block that was allocated or freed; for born, the offset in the void
 	owner         owner  // for locate, the owner of the block
 	of            int32  // for beside, the neighbour; for born, the void after it
-	side          int8   // for beside, -1 if before it, 1 if after it
+	side          int8   // for beside, -1 if the segment is before the neighbour, 1 if after
 	left, right   int32  // neighbours at the start: a role, none, or somebody
 
-	void       bool  // it is a void, which has no layouts
-	low, high  int64 // the range of its size
-	moves      int64 // change of its address
-	widens     int64 // change of its size
+	void       bool  // the segment is a void, which has no layouts
+	low, high  int64 // for a void, the range of its size
+	moves      int64 // for a void, the change of its address
+	widens     int64 // for a void, the change of its size
 	prev, next int32 // neighbours at the end: a role, none, or somebody
 }
 
-// somebody stands for a neighbour without a role; it does not change.
+// somebody is a neighbour without a role, which does not change.
 const somebody = -2
 
 // way is how a segment becomes part of a shortcut.
 type way uint8
 
 const (
-	draw   way = iota // its hole is the best fit for a request
-	locate            // a block in it is freed
-	grow              // it is new
-	beside            // it is next to another one
-	born              // it was split off a void
+	draw   way = iota // the segment's hole is the best fit for a request
+	locate            // a block in the segment is freed
+	grow              // the segment is new
+	beside            // the segment is next to another role's segment
+	born              // the piece was split off a void
 )
 
 // guard is the worst hole accepted for requests of a size. No other segment may have a better one. got is larger
@@ -73,7 +73,7 @@ type guard struct {
 	set       int32
 	size, got uint64
 	roles     []int32 // the roles with that hole
-	voids     []deep  // the voids that were also chosen
+	voids     []deep  // the chosen voids
 }
 
 // tie is a pair of roles with holes of equal size, of which the one with the lower address was chosen.
@@ -137,8 +137,8 @@ func (c *class) add(s *shortcut) {
 	}
 }
 
-// jump skips iterations with a shortcut, and returns how many. If shortcuts start here but none holds, the
-// iterations are worth recording.
+// jump skips iterations with a shortcut, and returns how many. If shortcuts start here but none holds, it records
+// the next iterations.
 func (p *Player) jump(b *body, done int) int {
 	w := &p.watch
 	if w.rec != nil {
@@ -167,7 +167,7 @@ func (p *Player) jump(b *body, done int) int {
 	return 0
 }
 
-// isDeadEnd reports whether a shortcut has led here before and no other continues from here.
+// isDeadEnd reports whether a shortcut has ended in this state before and no other starts from it.
 func (c *class) isDeadEnd(sum uint64) bool {
 	c.deadEnds[sum]++
 	return c.deadEnds[sum] > 1

@@ -2,8 +2,8 @@
 
 package loops
 
-// state is a hash of everything that determines what the allocator does next. Retries are kept separately: a
-// stretch with retries is not skipped.
+// state is a hash of everything that determines what the allocator does next. Retries are counted separately,
+// because a range of events with retries is not skipped.
 type state struct{ segments, retries uint64 }
 
 // state sums over all segments, so their order does not matter.

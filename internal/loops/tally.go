@@ -51,8 +51,8 @@ func (p *Player) fall(size, asked uint64) {
 	p.requested -= asked
 }
 
-// peaks raises the peaks to the current memory if it is higher. The allocated memory was reached at event at; the
-// reserved memory last grew at event grownAt.
+// peaks raises the peaks to the given amounts of memory, if these are higher. The allocated memory was reached at
+// event at; the reserved memory last grew at event grownAt.
 func (p *Player) peaks(allocated, requested uint64, at, grownAt int) {
 	if allocated > p.res.PeakAllocated {
 		p.res.PeakAllocated, p.res.PeakAllocatedAt = allocated, at
@@ -78,7 +78,7 @@ func (p *Player) note() {
 		p.chart.Note(p.at, p.allocated, p.held*quantum)
 	}
 	if c := p.watch.rec; c != nil {
-		p.work++ // recording costs as much as playing
+		p.work++ // recording an event costs as much as playing it
 		c.noted(p)
 	}
 }

@@ -12,7 +12,7 @@ type trial struct {
 	even  []even
 }
 
-// even is a guard that depends on addresses because the other hole has the same size.
+// even is a guard that depends on addresses, because a segment without a role has a hole of the same size.
 type even struct {
 	guard *guard
 	other int32
@@ -304,7 +304,7 @@ func (p *Player) commit(s *shortcut, b *body, done int) {
 		case grow:
 			t.segs[k] = p.addSegment(t.addrs[k], r.set, r.size)
 		case born:
-			if r.after != none { // otherwise it no longer exists at the end
+			if r.after != none { // if none, the segment no longer exists at the end
 				t.segs[k] = p.newSegment(t.addrs[k], r.set)
 				p.slots[p.slot(t.addrs[k])] = t.segs[k]
 			}

@@ -8,10 +8,10 @@ package loops
 //
 //	| used used used | used used | v o i d                        | used used |
 //
-// Free memory between pieces may be a piece too, called a void, of any size. It is filled from the front: each
-// new block joins the piece before the void, until that piece has many blocks. Memory freed at the end of a piece
-// joins the void. So finished pieces are alike, and an iteration touches only the last piece and the void. The
-// only thing that matters about a void is whether it is larger or smaller than other holes.
+// Free memory between pieces may also be a piece, of any size, which is called a void. It is filled from the front:
+// each new block joins the piece before the void, until that piece has many blocks. Memory freed at the end of a
+// piece joins the void. So finished pieces have equal layouts, and an iteration touches only the last piece and the
+// void. The only thing that matters about a void is whether it is larger or smaller than other holes.
 //
 // Two neighbours are never both free where they meet, because that memory would be one void.
 
@@ -63,8 +63,8 @@ func (p *Player) append(void int32, addr, size uint64) place {
 	return place{seg: left + 1, at: at}
 }
 
-// addPiece makes a piece with its own layout between two others. If another piece has its slot, its layout is
-// never shared.
+// addPiece makes a piece with its own layout between two others. If another piece already has its slot, the new
+// piece's layout is never shared.
 func (p *Player) addPiece(addr uint64, set, left, right int32) int32 {
 	i := p.newSegment(addr, set)
 	s := &p.segs[i]

@@ -4,9 +4,9 @@ package loops
 
 import "math/bits"
 
-// watch observes a loop as it is played and looks for iterations like earlier ones. An iteration is identified by
-// its decisions and by the final layouts of the segments it touched. When one recurs, the iterations since then
-// are worth recording.
+// watch observes a loop as it is played and looks for iterations that repeat earlier ones. An iteration is
+// identified by its decisions and by the final layouts of the segments it touched. When an iteration recurs, the
+// iterations since its last occurrence are worth recording.
 type watch struct {
 	body    *body // nil outside loops
 	sum     uint64
@@ -14,19 +14,20 @@ type watch struct {
 	stamp   int32
 
 	seen   map[uint64]int // when each iteration was last seen, by hash
-	period int            // how many iterations ago the last ones were seen
+	period int            // distance between the last iterations and their previous occurrences
 	streak int            // number of consecutive iterations with this period
 	cycle  int            // number of iterations still to be recorded
 	limit  int            // maximum number of iterations to record at a time
 
 	taken *shortcut // the last shortcut, if nothing has been played since
-	again int       // how many times it was taken in a row
+	again int       // how many times taken was taken in a row
 
 	rec  *recording
 	room recording // the last recording, whose memory is reused
 }
 
-// few is the number of iterations up to which a recording is worth extending; most is the limit.
+// few is the number of iterations below which a recording is worth extending; most is the maximum number to record
+// at a time.
 const (
 	few  = 48
 	most = 1 << 12
@@ -111,7 +112,8 @@ func (w *watch) born(p *Player, i, void int32) {
 	}
 }
 
-// removed records that a piece no longer exists. Pieces that a recording refers to are kept until it ends.
+// removed records that a piece no longer exists. Pieces that a recording refers to are kept until the recording
+// ends.
 func (w *watch) removed(p *Player, i int32) {
 	if w.rec != nil {
 		w.rec.dead = append(w.rec.dead, i)
@@ -208,8 +210,8 @@ func (w *watch) recordNext(p *Player, done int) {
 	w.record(p, w.body, done, turns)
 }
 
-// keep ends a recording. If the recording is useless, earlier observations are out of date, so the next one needs
-// more evidence.
+// keep ends a recording and adds its shortcut, if there is one. The streak starts again, because earlier
+// observations are out of date.
 func (w *watch) keep(p *Player, done int) {
 	if s := w.rec.finish(p); s != nil {
 		w.body.class.add(s)

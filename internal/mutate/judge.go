@@ -26,7 +26,7 @@ type verdict int
 const (
 	killed verdict = iota
 	survived
-	stillborn // does not compile, and is not counted
+	stillborn // the mutant does not compile and is not counted
 )
 
 // all tries mutants until n have compiled, and prints the results.

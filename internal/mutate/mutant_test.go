@@ -57,8 +57,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// The tests decide: a mistake in this package that its own test notices is killed, one that no test notices survives,
-// and one that does not compile is neither.
+// A mistake that this package's own test notices is killed, one that no test notices survives, and one that does
+// not compile is stillborn.
 func TestVerdicts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles programs")
@@ -78,7 +78,7 @@ func TestVerdicts(t *testing.T) {
 	for _, m := range found {
 		if strings.Contains(m.what, "<") {
 			wrong = m
-			wrong.text = "==" // far from right
+			wrong.text = "==" // a mistake that the tests notice
 		}
 	}
 	for want, m := range map[verdict]mutant{stillborn: broken, survived: same, killed: wrong} {

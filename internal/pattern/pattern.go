@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern provides regular expressions that cost nothing until they are used.
+// Package pattern provides regular expressions that are compiled only when they are used.
 //
-// Compiling an expression takes as long as reading a hundred lines of a config, and most runs of the program use
-// none, so each is compiled on first use. Searching a file with an expression takes a microsecond for every twenty
-// bytes, a hundred times as long as searching for a word, so an expression for whole files lists the words that every
-// match begins with.
+// Compiling an expression takes as long as reading a hundred lines of a config, and most runs of the program use no
+// expression at all. Searching a file with an expression takes a microsecond for every twenty bytes, a hundred
+// times as long as searching for a word, so an expression for whole files lists the words that every match begins
+// with.
 package pattern
 
 import (
@@ -86,7 +86,8 @@ func (p *Pattern) begin(text string) int {
 	return first
 }
 
-// line returns the start of the first line with a word, for code only outside comments; -1 if there is none.
+// line returns the start of the first line that contains a word, ignoring comments if code is set; -1 if there is
+// none.
 func (p *Pattern) line(text, word string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)

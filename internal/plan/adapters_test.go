@@ -10,11 +10,11 @@ import (
 	"snug/internal/setup"
 )
 
-// TestAdaptersOfLibrary checks that the LoRA lever makes adapters like the run's library.
+// TestAdaptersOfLibrary checks that the LoRA lever makes the same adapters as the run's library.
 func TestAdaptersOfLibrary(t *testing.T) {
 	llama := setup.Model{Config: map[string]any{"model_type": "llama", "dtype": "bfloat16"}}
 	for name, x := range map[string]struct {
-		today, to string // precision of the run, and of the settings
+		today, to string // precision of the current run, and of the planned one
 		library   Library
 		precision string
 		peft      bool

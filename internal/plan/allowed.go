@@ -49,7 +49,7 @@ func (r *rules) allow(names []string, recorded map[string]bool) error {
 }
 
 // levered returns sets of variants with the allowed levers, starting with those that change the least about what is
-// trained. None of them is written to files: they need more than a value there, so a plan for files has none.
+// trained. A plan for config files uses none of them, because files would need more than a changed value.
 func (s *search) levered(plain []settings) [][]settings {
 	if s.isRecorded() || s.rules.writable != nil {
 		return nil
@@ -67,8 +67,8 @@ func (s *search) levered(plain []settings) [][]settings {
 	return out
 }
 
-// pulled returns the variants with some of the allowed levers, or nil if there are none, or if one is not allowed or
-// not possible.
+// pulled returns the variants with the given levers, or nil if there are none, or if a lever is not allowed or not
+// possible.
 func (s *search) pulled(plain []settings, lora, bits, liger bool) []settings {
 	x := plain[0]
 	if lora {
@@ -97,7 +97,7 @@ func (s *search) pulled(plain []settings, lora, bits, liger bool) []settings {
 	return changed(plain, func(v *settings) { v.lora, v.levers = x.lora, x.levers })
 }
 
-// leverNamed returns a setting's lever as a set, which is empty if the run with x cannot use it.
+// leverNamed returns a setting's lever as a set. The set is empty if the run with settings x cannot use the lever.
 func (s *search) leverNamed(name string, x settings) leverSet {
 	at := 0
 	for _, row := range setup.Settings() {
@@ -112,7 +112,7 @@ func (s *search) leverNamed(name string, x settings) leverSet {
 	return 0
 }
 
-// trained adds to out what the levers in the settings change about a run, under the names of a setup.
+// trained adds what the settings' levers change about a run to out, under the names of a setup's fields.
 func (s *search) trained(x settings, out setup.Values) setup.Values {
 	if x.lora.rank == 0 && x.levers == 0 {
 		return out

@@ -83,7 +83,7 @@ func TestRemedies(t *testing.T) {
 }
 
 // TestUnderusedIsNamed checks that a note names an underused card and the effective batch that would fill it, and
-// that there is none for a well-used card.
+// that a well-used card gets no note.
 func TestUnderusedIsNamed(t *testing.T) {
 	for seq, want := range map[float64]bool{256: true, 1024: false} {
 		batch := map[bool]float64{true: 4, false: 1024}[want]
@@ -94,8 +94,8 @@ func TestUnderusedIsNamed(t *testing.T) {
 	}
 }
 
-// TestLeastHasAllowedLevers checks that if nothing fits, the minimum uses everything that is allowed: it takes no
-// more than what fits a larger card.
+// TestLeastHasAllowedLevers checks that if nothing fits, the reported minimum uses all allowed levers: it is no
+// larger than a plan that fits a larger card.
 func TestLeastHasAllowedLevers(t *testing.T) {
 	fields := modelled("llama-3.1-8b", map[string]any{"batch": 1.0, "seq": 1024.0, "precision": "bf16"})
 	p, err := Search(Request{Setup: run(t, fields), Card: card(t, "RTX-3060"), Allow: []string{"all"}})

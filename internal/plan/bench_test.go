@@ -37,7 +37,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchSpread measures a search for an 80-layer model on eight GPUs, where it does not fit unchanged.
+// BenchmarkSearchSpread measures a search for an 80-layer model that does not fit eight GPUs unchanged.
 func BenchmarkSearchSpread(b *testing.B) {
 	asProgram(b)
 	for _, kind := range []string{"fsdp2", "ddp"} {
@@ -58,7 +58,7 @@ func BenchmarkSearchSpread(b *testing.B) {
 }
 
 // BenchmarkSearchLoops measures a search for the largest model that runs token by token, near the longest sequence
-// that is simulated.
+// that can be simulated.
 func BenchmarkSearchLoops(b *testing.B) {
 	asProgram(b)
 	s := run(b, map[string]any{"model": map[string]any{"name": "mamba-2.8b"}, "batch": 8.0, "seq": 1536.0})
@@ -82,7 +82,7 @@ func BenchmarkSearchAll(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchAllSpread measures that table for 80-layer models on eight GPUs of each card.
+// BenchmarkSearchAllSpread measures the table over all known cards for 80-layer models on eight GPUs.
 func BenchmarkSearchAllSpread(b *testing.B) {
 	asProgram(b)
 	for _, name := range []string{"llama-3.1-70b", "qwen2.5-72b"} {

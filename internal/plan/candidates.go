@@ -18,12 +18,12 @@ type Candidate struct {
 	World        int          // number of GPUs
 	Reserved     uint64       // simulated peak of reserved bytes
 	Rate         float64      // simulated samples per second; 0 if the run is not timed
-	Fits         bool         // whether it fits Limit in the simulation
+	Fits         bool         // whether the run fits Limit in the simulation
 	Limit        uint64       // bytes that PyTorch may reserve, after the margin
 }
 
-// The batches of a variant that are worth trying are around the largest that fits in the simulation: the simulation
-// may be wrong by a step, and smaller batches may be as fast.
+// The batches of a variant that are worth trying are those around the largest that fits in the simulation, because
+// the simulation may be off by one step and smaller batches may be as fast.
 const (
 	stepsUp   = 1
 	stepsDown = 4
@@ -41,7 +41,7 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 		return nil, false, err
 	}
 	var list []settings
-	if best != nil && best.settings.effective() == s.split(best.settings, best.settings.batch).effective() { // otherwise it was rounded
+	if best != nil && best.settings.effective() == s.split(best.settings, best.settings.batch).effective() { // if they differ, the effective batch was rounded
 		list = append(list, best.settings)
 	}
 	for _, v := range s.set {
@@ -63,7 +63,7 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // the fastest that fits if the estimate is right
+	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // without a recommendation, the fastest candidate that fits comes first
 		slices.SortStableFunc(out, func(a, b Candidate) int {
 			return cmp.Or(-compareBool(a.Fits, b.Fits), -cmp.Compare(a.Rate, b.Rate), -cmp.Compare(a.Batch, b.Batch))
 		})
@@ -71,8 +71,8 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 	return out, len(out) > 0 && out[0].Fits, nil
 }
 
-// sameBut reports whether two settings are equal except for the allocator options: trials run with the options that
-// the command has.
+// sameBut reports whether two settings are equal except for the allocator options, which trials take from the
+// command.
 func (x settings) sameBut(y settings) bool {
 	x.allocator, y.allocator = "", ""
 	return x == y

@@ -84,9 +84,9 @@ func (s *search) isRefused(x settings) bool {
 	return s.learned.refused[x]
 }
 
-// chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as any has been,
-// distributed over the GPUs if necessary; else the fastest that fits at all; else one with allowed levers, or with
-// the lengths shortened that may be.
+// chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as any has
+// been, distributed over the GPUs if necessary; else the fastest that fits at all; else one with allowed levers, or
+// with shorter lengths if they may be shortened.
 func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
 	for _, sets := range s.fallbacks() {
@@ -141,8 +141,8 @@ func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 	return c, nil
 }
 
-// comforts are shares of the card, and the speedup that justifies using more. Anything unexpected needs memory too: a
-// longer sample, another process, a new release of a library.
+// comforts are shares of the card, each with the speedup that justifies using more. Free memory is needed for the
+// unexpected: a longer sample, another process, a new library release.
 var comforts = []struct{ share, gain float64 }{{0.95, 1.10}, {0.90, gain}}
 
 // tightNote describes what a choice that fills the card gains over one that leaves room.
@@ -161,7 +161,7 @@ func (s *search) leaves(c *Choice) units.Bytes {
 	return units.Bytes(limit - min(c.Estimate.PeakReserved, limit))
 }
 
-// judged returns the fastest choice in a room, without checkpointing that does not pay off, and with a micro-batch
+// judged returns the fastest choice in a room. It drops checkpointing that does not pay off, and uses a micro-batch
 // that does not divide the effective batch if that is much faster.
 func (s *search) judged(set []settings, r room) (*Choice, error) {
 	c, err := s.fastest(set, r)
@@ -174,8 +174,8 @@ func (s *search) judged(set []settings, r room) (*Choice, error) {
 	return s.rounder(c, set, r)
 }
 
-// gain is the speedup from which checkpointing is turned on. A smaller one is within the error of the estimated time,
-// and not worth recomputing everything.
+// gain is the minimum speedup for which checkpointing is turned on. A smaller speedup is within the error of the
+// estimated time.
 const gain = 1.05
 
 // worthwhile returns the choice, or the best one without checkpointing if that comes close.
@@ -199,8 +199,8 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 	return other, nil
 }
 
-// fallbacks lists sets of variants to try in order: first those that train the same, unchanged or distributed over
-// the GPUs; then, one by one, those that should be used only if needed.
+// fallbacks lists sets of variants to try in order: first those that do not change what is trained, with the
+// current kind of sharding or another; then, one by one, those that should be used only if needed.
 func (s *search) fallbacks() [][][]settings {
 	plain := s.variants()
 	same := [][]settings{plain}
@@ -298,9 +298,9 @@ func product(x settings) string {
 	return out
 }
 
-// mightNotFit reports whether a choice fits only if its estimate is right. Near the limit of a card PyTorch reserves
-// less than on a larger card, so the end of the interval is not decisive: the run is played with that much less
-// memory.
+// mightNotFit reports whether a choice fits only if its estimate is right. Near the limit of a card PyTorch
+// reserves less than on a larger card, so the upper end of the interval does not decide. Instead, the run is played
+// with a limit that is lower by the possible error.
 func (s *search) mightNotFit(c *Choice) bool {
 	if c.Estimate.Interval[1] <= s.reservable(c.settings, room{share: 1}) {
 		return false

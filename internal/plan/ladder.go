@@ -60,9 +60,9 @@ func (s *search) probeAhead() {
 	}
 }
 
-// playAhead plays runs ahead of the search if playing them takes a long time. The search goes through the variants in
-// order, so a second processor starts at the other end, and then climbs the ladder. Both cache their results, which
-// do not depend on each other. It ends soon after done is closed.
+// playAhead plays runs ahead of the search if playing them takes a long time. The search goes through the variants
+// in order, so a second processor starts at the other end and then continues with the ladder. Both cache their
+// results, which do not depend on each other. playAhead returns soon after done is closed.
 func (s *search) playAhead(done <-chan struct{}) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		return

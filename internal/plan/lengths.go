@@ -12,8 +12,8 @@ import (
 // If lengths vary, a candidate is tried with the first steps of its run and the step with the longest batch (see
 // estimate.Probe), in three orders; the choice is then simulated for all of its steps.
 
-// maxJudged is the largest number of micro-batches in a run with varying lengths if its accumulation is changed. The
-// usual number of steps has this many at an accumulation of three.
+// maxJudged is the maximum number of micro-batches to simulate in a run with varying lengths if a plan changes its
+// accumulation. With an accumulation of three, the usual number of steps reaches it.
 const maxJudged = 120
 
 // vary applies the length settings to a run with varying lengths.

@@ -31,8 +31,8 @@ func varying(t *testing.T, card string) (*Plan, *setup.Setup) {
 	return p, s
 }
 
-// TestVaryingLengths checks that the figures of a plan are those of the whole run, and that its levers include what
-// helps if lengths vary.
+// TestVaryingLengths checks that the figures of a plan are those of the whole run, and that its levers include
+// those for varying lengths.
 func TestVaryingLengths(t *testing.T) {
 	p, s := varying(t, "RTX-4090")
 	on, _ := gpu.Find("RTX-4090")
@@ -54,8 +54,8 @@ func TestVaryingLengths(t *testing.T) {
 	}
 }
 
-// TestVaryingLengthsFitInOtherOrders uses a run that fits as drawn, with 12.02 of 13 GiB, but not in its next orders,
-// which take 13.57 and 16.12 GiB. The recommendation has to stay within the limit in all of them.
+// TestVaryingLengthsFitInOtherOrders uses a run that fits in its own order, with 12.02 of 13 GiB, but not in the
+// next two orders, which take 13.57 and 16.12 GiB. The recommendation has to stay within the limit in all of them.
 func TestVaryingLengthsFitInOtherOrders(t *testing.T) {
 	const limit = 13 << 30
 	s, err := setup.Decode(map[string]any{

@@ -19,8 +19,8 @@ func (p leverSet) pull(s *setup.Setup) {
 	}
 }
 
-// tableLevers lists the levers in the table that the run could use: either those that round trained weights, or those
-// that do not.
+// tableLevers lists the levers in the table that the run could use. rounding selects those that round trained
+// weights, or the others.
 func (s *search) tableLevers(rounding bool) []lever {
 	var out []lever
 	for i, l := range setup.Levers() {

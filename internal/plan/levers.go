@@ -191,8 +191,8 @@ const lossChunks = 8
 // smallVocabulary is the size of a tokenizer trained on the user's own texts.
 const smallVocabulary = 10_000
 
-// hasVocabulary reports whether a smaller vocabulary is a lever. It is not with adapters, which need the model as it
-// was trained.
+// hasVocabulary reports whether a smaller vocabulary is a lever. With adapters it is not, because they need the
+// model as it was trained.
 func hasVocabulary(s *setup.Setup) bool {
 	if s.Model.Config == nil || s.LoRA != nil || s.Quantization != nil || s.Model.Head == "encoder" || strings.HasSuffix(s.Model.Head, "-classification") {
 		return false

@@ -37,8 +37,8 @@ func named(levers []lever, change string) *lever {
 	return nil
 }
 
-// TestFlashLever checks that flash attention is offered if it would run: in 16 bits, on a card that supports it, for
-// a model that does not use it yet.
+// TestFlashLever checks that flash attention is offered only if it can run: in 16 bits, on a card that supports it,
+// for a model that does not use it yet.
 func TestFlashLever(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -85,7 +85,7 @@ func TestRecordedBatchOfOne(t *testing.T) {
 	}
 }
 
-// TestRecordedOptions checks that no allocator options are offered if the recordings were made with their own.
+// TestRecordedOptions checks that no allocator options are offered if the recordings already used some.
 func TestRecordedOptions(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		p := profiletest.Towers(t)
@@ -117,8 +117,8 @@ func TestRecordedUncounted(t *testing.T) {
 	}
 }
 
-// TestRejected checks that each rejection has its own settings: the same run with checkpointing toggled and how much
-// slower it is, and the current precision if the card has no hardware for it.
+// TestRejected checks the rejected settings: the same run with checkpointing toggled, with how much slower it is,
+// and the current precision if the card has no hardware for it.
 func TestRejected(t *testing.T) {
 	p, err := Search(Request{Setup: gpt2(t, map[string]any{"precision": "bf16"}), Card: card(t, "T4")})
 	if err != nil {
@@ -195,8 +195,8 @@ func TestLeversPull(t *testing.T) {
 	}
 }
 
-// TestPullable checks the list of levers for a 32-bit run with eager attention, in order, and the further ones if
-// nothing fits.
+// TestPullable checks the list of levers for a 32-bit run with eager attention, in order, and the additional levers
+// if nothing fits.
 func TestPullable(t *testing.T) {
 	s := searching(t, small(t, map[string]any{"precision": "fp32", "attention": "eager", "batch": 4.0, "optimizer": "adamw-loop"}), gpu.Reference)
 	var got []string
@@ -224,8 +224,9 @@ func TestPullable(t *testing.T) {
 	}
 }
 
-// TestLeversOfARunThatEmptiesItsCache checks that a plan says what savings are relative to if today's run fits only
-// because PyTorch empties its cache: the table shows less than the run would take with more memory.
+// TestLeversOfARunThatEmptiesItsCache checks that a plan explains what savings are relative to if the current run
+// fits only because PyTorch empties its cache, so that the table shows less than the run would take with more
+// memory.
 func TestLeversOfARunThatEmptiesItsCache(t *testing.T) {
 	s := run(t, map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 8.0, "seq": 1024.0, "precision": "amp-bf16",

@@ -2,7 +2,7 @@
 
 package systems
 
-// What other objectives do. These complete a sentence that begins with the objective's name.
+// Descriptions of other objectives. Each completes a sentence that begins with the objective's name.
 const (
 	comparesPairs   = "trains on pairs of answers, with twice the rows and usually a frozen reference model"
 	comparesAnswers = "compares answers, usually with a frozen reference model"

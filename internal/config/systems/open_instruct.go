@@ -9,8 +9,8 @@ import (
 
 const instructArgs = "open-instruct, open_instruct/finetune.py: FlatArguments"
 
-// openInstruct is the YAML that open-instruct's finetune.py reads, and openInstructFlags are the scripts that
-// start it. The program has its own loop around accelerate; it only shares the names of TrainingArguments.
+// openInstruct is the YAML that open-instruct's finetune.py reads, and openInstructFlags are the scripts that start
+// it. The program has its own loop around accelerate and shares only argument names with TrainingArguments.
 var (
 	openInstruct = System{
 		Name: "open-instruct", Title: "open-instruct", Formats: []doc.Format{doc.YAML, doc.JSON},

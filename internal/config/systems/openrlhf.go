@@ -11,8 +11,8 @@ const (
 	rlhfActor = "OpenRLHF 0.10, openrlhf/models/actor.py"
 )
 
-// openRLHF is OpenRLHF's train_sft. Its flags had no sections until 0.9; most kept their last names. Its
-// other programs have other objectives.
+// openRLHF is OpenRLHF's train_sft. Before 0.9 its flags had no sections; most kept the last part of their name.
+// Its other programs have other objectives.
 var openRLHF = System{
 	Name: "openrlhf", Title: "OpenRLHF", Formats: shellOnly, ByName: true,
 	Makes:   pattern.New(`(?m)^[^#\n]*\bopenrlhf[./]cli[./]train_sft\b`, "openrlhf"),

@@ -4,11 +4,11 @@ package systems
 
 import "slices"
 
-// Each system has its own names for optimizers: adamw_torch_fused exists in one but not in another, and a run
-// with another system's name does not start. So each table lists its own words, and all other words are only
-// read. transformers' names are hfOptimizers in vocabularies.go.
+// Each system has its own names for optimizers: adamw_torch_fused exists in one but not in another, and a run that
+// uses another system's name does not start. So each table lists the names that its system accepts; other names are
+// understood but never written. transformers' names are hfOptimizers in vocabularies.go.
 
-// anyOptimizer are the names of optimizers in any system: a custom file may pass any of them on.
+// anyOptimizer are the optimizer names of all systems, because a user's own program may accept any of them.
 var anyOptimizer = append(slices.Concat(torchClasses, hfOptimizers),
 	Term{"AdamW", "adamw"}, Term{"Adam", "adam"}, Term{"SGD", "sgd"}, Term{"adamw", "adamw"}, Term{"adam", "adam"}, Term{"sgd", "sgd"},
 	Term{"adamW", "adamw"}, Term{"decoupled_adamw", "adamw"}, Term{"adafactor", "adafactor"}, Term{"Adafactor", "adafactor"},
@@ -18,14 +18,14 @@ var anyOptimizer = append(slices.Concat(torchClasses, hfOptimizers),
 	Term{"adamw_fused", "adamw-fused"}, Term{"adamw-fused", "adamw-fused"},
 )
 
-// torchClasses are the classes as Python imports them.
+// torchClasses are optimizer classes by their full Python names.
 var torchClasses = []Term{
 	{"torch.optim.AdamW", "adamw"}, {"torch.optim.Adam", "adam"}, {"torch.optim.SGD", "sgd"},
 	{"bitsandbytes.optim.AdamW8bit", "adamw-8bit"}, {"bitsandbytes.optim.PagedAdamW8bit", "adamw-8bit"},
 }
 
-// deepspeedOptimizers are DeepSpeed's own optimizers, and classes of torch.optim by their names (deepspeed
-// 0.19, runtime/engine.py: _configure_basic_optimizer).
+// deepspeedOptimizers are the names of DeepSpeed's own optimizers and of torch.optim's classes (deepspeed 0.19,
+// runtime/engine.py: _configure_basic_optimizer).
 var deepspeedOptimizers = []Term{{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}, {"Lion", "lion"}}
 
 // kohyaOptimizers are the values of sd-scripts' --optimizer_type (library/train_util.py: get_optimizer).

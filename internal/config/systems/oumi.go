@@ -16,8 +16,9 @@ const (
 	oumiZero     = "oumi (August 2026), core/configs/params/deepspeed_params.py"
 )
 
-// oumi is oumi's YAML for training. It runs transformers' Trainer or TRL's, without autocast unless a key turns it on,
-// regardless of TRL's default. Its TRL is too old for the chunked loss (pyproject.toml: trl below 1.5).
+// oumi is oumi's YAML for training. It runs transformers' Trainer or TRL's, without autocast unless a key turns it
+// on, regardless of TRL's default. The TRL that it requires is too old for the chunked loss (pyproject.toml: trl
+// below 1.5).
 var oumi = System{
 	Name: "oumi", Title: "oumi", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"model.model_name training.trainer_type", "model.model_name training.per_device_train_batch_size", "model.model_name training data.train"},
@@ -89,7 +90,7 @@ func oumiAdapterKeys() []Key {
 	}
 }
 
-// oumiShardingKeys returns the keys of FSDP, which accelerate runs in its first version, and of DeepSpeed.
+// oumiShardingKeys returns the keys of FSDP (accelerate uses FSDP 1) and of DeepSpeed.
 func oumiShardingKeys() []Key {
 	fsdp := at("fsdp.",
 		Key{Setting: "dist.kind", Path: "sharding_strategy", Kind: Word, Words: oumiStrategies, Source: oumiFSDP},

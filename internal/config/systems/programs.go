@@ -9,8 +9,8 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Some trainers are programs that take everything from flags. A script that starts one is a file of that
-// trainer: the flags are those of the program's parser, and missing ones have its defaults.
+// Some trainers are programs that are configured only by flags. A script that starts one is read as that trainer's
+// file; missing flags have the program's defaults.
 
 // programFinding is the Finding that these programs have in common.
 func programFinding() Finding {
@@ -19,8 +19,8 @@ func programFinding() Finding {
 
 var shellOnly = []doc.Format{doc.Shell}
 
-// flagsOf returns a program's flags, in any section, and its launcher's. A flag has no section, so keys of an
-// embedded DeepSpeed config are omitted.
+// flagsOf returns keys for a program's flags and its launcher's. Flags have no sections, so the keys match at any
+// depth, and keys of an embedded DeepSpeed config are omitted.
 func flagsOf(keys, launcher []Key) []Key {
 	var out []Key
 	for _, k := range keys {
@@ -63,7 +63,7 @@ func always(does string, then Deviation, source string) Key {
 	return Key{Setting: "noted", Kind: Switch, Means: does, Then: then, Default: "true", Source: source}
 }
 
-// refusedFlags returns keys that only another kind of training has.
+// refusedFlags returns keys for flags that exist only for another kind of training, which is refused.
 func refusedFlags(does, source string, names ...string) []Key {
 	var out []Key
 	for _, name := range names {

@@ -50,8 +50,8 @@ func scriptKeys(keys []Key) []Key {
 	return out
 }
 
-// OfParser returns the system of a Python program that passes a trainer's argument class to a parser, so that they come
-// from flags; nil for other programs.
+// OfParser returns the system of a Python program that passes a trainer's argument class to a parser, so that the
+// arguments come from flags; nil for other programs.
 func OfParser(text string) *System {
 	switch {
 	case parsesSFT.In(text):
@@ -62,12 +62,12 @@ func OfParser(text string) *System {
 	return nil
 }
 
-// unmistakable returns the keys without short words, which are never a trainer's arguments.
+// unmistakable returns all keys except those marked Short, which are never a trainer's arguments.
 func unmistakable(keys []Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.Short })
 }
 
-// OfProgram returns the system of a Python program, by the calls in it.
+// OfProgram returns the system of a Python program, recognized by its calls.
 func OfProgram(text string) *System {
 	for _, s := range []*System{&qloraScript, &trlScript, &hfScript} {
 		if s.Makes.In(text) {

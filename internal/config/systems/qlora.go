@@ -10,7 +10,7 @@ import (
 const qloraArgs = "artidoro/qlora, qlora.py"
 
 // qlora is the program of the QLoRA paper, which many have copied: transformers' Trainer, with 4-bit weights by
-// default. A sample is a source and a target, each truncated to its own length.
+// default. A sample is a source and a target, each with its own maximum length.
 var qlora = System{
 	Name: "qlora", Title: "qlora.py", Formats: shellOnly, ByName: true,
 	Makes:     pattern.New(`(?m)^[^#\n]*\bqlora\.py\b`, "qlora.py"),

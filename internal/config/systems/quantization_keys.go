@@ -24,11 +24,11 @@ const (
 
 // Quantizer is what a key for a number of bits implies, unless other keys override it.
 type Quantizer struct {
-	Type        string      // of the quantized weights; "" for bitsandbytes' default
-	Double      bool        // whether their scales are quantized too
-	Computes    ComputeRule // if the trainer has no rule
-	NeedsMethod bool        // nothing is quantized unless a key names the method
-	Prepares    bool        // other weights are cast to float32 (prepare_model_for_kbit_training)
+	Type        string      // type of the quantized weights; "" for bitsandbytes' default
+	Double      bool        // whether the scales of the quantized weights are quantized too
+	Computes    ComputeRule // rule for the compute type, if the trainer has none
+	NeedsMethod bool        // weights are quantized only if another key names the method
+	Prepares    bool        // weights that are not quantized are cast to float32 (prepare_model_for_kbit_training)
 }
 
 // factoryBits returns LLaMA-Factory's key for the number of bits.
@@ -46,7 +46,8 @@ func quantBits(path, source string, by Quantizer) Key {
 	return Key{Setting: "quantized", Quantizer: &by, Path: path, Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}, {"none", ""}}, Means: "fewer bits", Source: source}
 }
 
-// quantMethod returns the key that names the quantizing library, if it can be one other than bitsandbytes.
+// quantMethod returns the key that names the quantization library, for systems that support others than
+// bitsandbytes.
 func quantMethod(path, source string) Key {
 	return Key{Setting: "quant_method", Path: path, Kind: Word, Words: []Term{{"bnb", "bitsandbytes"}, {"bitsandbytes", "bitsandbytes"}}, Means: OtherLibrary, Source: source}
 }

@@ -18,7 +18,7 @@ import (
 type Setting struct {
 	// Name is the setup's field; workers and effective exist only in files.
 	Name  string
-	Kind  Kind     // how it is written in files
+	Kind  Kind     // how files write the value
 	Words []string // possible values, for Kind Word
 	What  string   // a short description
 	Least int      // the minimum of a whole number
@@ -81,7 +81,7 @@ func SettingNamed(name string) (Setting, error) {
 		spelling.Hint(name, names, "known: "+strings.Join(names, ", ")))
 }
 
-// ParseSetting reads "batch=8": a setting and its value, in a setup's terms.
+// ParseSetting parses text such as "batch=8" and returns the setting's name and its value in a setup.
 func ParseSetting(text string) (name string, value any, err error) {
 	name, raw, ok := strings.Cut(text, "=")
 	name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)

@@ -20,8 +20,8 @@ var shellCommands = Commands{
 	PEFT:        startsPEFT,
 }
 
-// startsSFT matches TRL's command, whose flags are the keys of its files, and the program that it runs, by
-// its path in the repository or as a module.
+// startsSFT matches TRL's command and the program that it runs, by its path in the repository or as a module. The
+// command's flags are the keys of TRL's files.
 var startsSFT = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`, "trl")
 
 // startsMegatron matches ms-swift's command for Megatron-Core, and startsRLHF its command for other objectives, of
@@ -36,8 +36,8 @@ var startsFairseq = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(fairseq-(?:hydra
 
 const samplesOrCompares = "trains on pairs of answers or on sampled ones, usually with a reference model"
 
-// othersDefaults matches programs that accept TrainingArguments' flags but have other defaults: commands built
-// on the trainer, transformers' examples without it, and open-instruct's programs for OLMo-core.
+// othersDefaults matches programs that accept TrainingArguments' flags but have other defaults: commands built on
+// the trainer, transformers' examples that do not use the trainer, and open-instruct's programs for OLMo-core.
 var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py|olmo_core_finetune\.py)`,
 	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py", "olmo_core_finetune.py")
 

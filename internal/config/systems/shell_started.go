@@ -9,8 +9,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// A shell script that starts a trainer's own command passes the trainer's keys as flags. So its table combines
-// the trainer's with the launchers'.
+// A shell script that starts a trainer's own command passes the trainer's keys as flags. So its table combines the
+// trainer's keys with the launchers' keys.
 
 // shellOf returns the system of scripts that start a trainer; the pattern matches the command.
 func shellOf(trainer *System, starts *pattern.Pattern) System {

@@ -35,12 +35,12 @@ func (s Setting) BoundKey(path doc.Path) *Key {
 	switch s.Name {
 	case "precision":
 		k.Words, k.Reads = lightningOnly, slices.Concat(plainPrecision, weightTypes, k.Words)
-		if strings.Contains(name, "type") { // dtype: of the weights
+		if strings.Contains(name, "type") { // dtype is the type of the weights
 			k.Words, k.Reads = torchNames, slices.Concat(weightTypes, k.Reads)
 		}
 	case "optimizer":
 		k.Words, k.Reads = nil, slices.Concat(anyOptimizer, hfOptimizers, k.Words)
-		if flag, _, _ := strings.Cut(strings.TrimLeft(name, "-"), "#"); flag == "optim" { // TrainingArguments' name for it
+		if flag, _, _ := strings.Cut(strings.TrimLeft(name, "-"), "#"); flag == "optim" { // TrainingArguments' name for the optimizer
 			k.Words = hfOptimizers
 		}
 	case "attention":

@@ -44,8 +44,8 @@ type Key struct {
 	Path string
 	// Kind is how the value is written.
 	Kind Kind
-	// Words translate between the file and the setup, for Kind Word. To write a meaning, the first word
-	// that has it is used.
+	// Words translate between the file and the setup, for Kind Word. If several words have the same meaning, the
+	// first is written.
 	Words []Term
 	// Reads are further words that are understood but never written: another system's, or an unknown
 	// program's.
@@ -53,9 +53,9 @@ type Key struct {
 	// Beside is the key that selects an optimizer's kernel, if any. Its path is relative to the section of
 	// this key.
 	Beside *Key
-	// Means is the meaning of "true" if the setting is a word: bf16: true means the precision amp-bf16. For
-	// refused and noted it is what the key does, to complete a sentence that begins with the key; so are
-	// Words.
+	// Means is the meaning of "true" if the setting is a word: bf16: true means the precision amp-bf16. For refused
+	// and noted keys, Means and Words describe what the key does; they complete a sentence that begins with the
+	// key.
 	Means string
 	// Then is how a run with a noted key deviates from the figures.
 	Then Deviation
@@ -70,8 +70,8 @@ type Key struct {
 	// Vague means that any other key of the setting is more specific: a DeepSpeed stage is more specific than
 	// DeepSpeed.
 	Vague bool
-	// Short is for a word that programs also use for other things, such as batch. Only a number counts, and
-	// in programs and shell scripts only where settings are usual.
+	// Short is for a word that programs also use for other things, such as batch. Only numbers count, and in
+	// programs and shell scripts only in the usual places for settings.
 	Short bool
 	// Unit is the unit of the number.
 	Unit string
@@ -85,8 +85,8 @@ type Key struct {
 	OnlyIf string
 	// OnlyOff is the path of a switch that must be present and off.
 	OnlyOff string
-	// Needs is a key that must be present before this one may be inserted. Remark is the note if it is
-	// present; it completes a sentence that begins with the key.
+	// Needs is a key that must be present before this one may be inserted. Remark is the note that is shown if that
+	// key is present; it completes a sentence that begins with the key.
 	Needs, Remark string
 	// OfModel means that the key is an argument of the model, not of the trainer whose arguments are next
 	// to it.
@@ -119,8 +119,8 @@ type System struct {
 	Name, Title string
 	// Formats are the formats of its files.
 	Formats []doc.Format
-	// Signs identify the system's files: a file must have all keys of one of these groups. A step may be *;
-	// "a=b" requires that value.
+	// Signs identify the system's files: a file must have all keys of one of these groups. A step of a path may be
+	// *; "a=b" requires the value b.
 	Signs []string
 	// Tied is for files that are read together with others and must agree with them: DeepSpeed's and
 	// accelerate's.

@@ -63,7 +63,8 @@ func inBackward() Key {
 	return k
 }
 
-// chunkedLoss returns the key for the loss that never casts all logits at once, as simulated in the loop.
+// chunkedLoss returns the key for the loss that never casts all logits at once, which is the one that the loop
+// simulates.
 func chunkedLoss() Key {
 	k := marked("loss._component_", takesLess, torchtuneConfigs, Term{"torchtune.modules.loss.CEWithChunkedOutputLoss", noLogits})
 	k.Unless = "torchtune"
@@ -78,7 +79,7 @@ func wholeLoss() Key {
 }
 
 // torchtuneModels are the builders of known models: from models/*/_model_builders.py of torchtune 0.6.1, and of its
-// last commit for qwen3 and smol. Its qwen2 has as many positions as the chat models.
+// last commit for qwen3 and smol. Its qwen2 builders have as many positions as the chat models.
 var torchtuneModels = torchtuneBuilders(map[string]string{
 	"llama2.llama2_7b": "llama-2-7b", "llama2.llama2_13b": "llama-2-13b", "llama2.llama2_70b": "llama-2-70b",
 	"llama3.llama3_8b": "llama-3-8b", "llama3.llama3_70b": "llama-3-70b",

@@ -28,7 +28,7 @@ func torchtuneBuilders(models map[string]string) []Term {
 		module, function, _ := strings.Cut(builder, ".")
 		variants := []string{"", "lora_", "qlora_"}
 		if strings.HasPrefix(module, "qwen") || module == "smol" {
-			variants = variants[:2] // torchtune does not quantize these
+			variants = variants[:2] // torchtune has no quantized variants of these models
 		}
 		for _, variant := range variants {
 			out = append(out, Term{"torchtune.models." + module + "." + variant + function, model})

@@ -7,7 +7,7 @@ import "snug/internal/pattern"
 // Everything special about a system is a field of its table, so that no other code depends on which system it
 // is.
 
-// Lock is a setting that must not change because of another.
+// Lock is a setting that must not change while another is on.
 type Lock struct {
 	Setting string // the name of the setting
 	Why     string // the reason; it completes a sentence that begins with the position
@@ -17,31 +17,32 @@ type Lock struct {
 type Finding struct {
 	// Commands is for scripts that start programs: it determines which system's flags the programs accept.
 	Commands *Commands
-	// AlsoTelling are settings that make a file worth reading, besides those of every system.
+	// AlsoTelling are settings that make a file worth reading, in addition to those that do so in every system.
 	AlsoTelling []string
-	// Startable means that its files are programs with their own settings, which a script may start.
+	// Startable means that the system's files are programs with their own settings, which a script may start.
 	Startable bool
-	// OnlyAssigns means that its files are Python assignments without a training loop, which another program
-	// executes.
+	// OnlyAssigns means that the system's files are Python assignments without a training loop, which another
+	// program executes.
 	OnlyAssigns bool
 	// OwnProgram means that the user's own program reads the file, which may have further keys.
 	OwnProgram bool
-	// Launcher means that a file belongs to any run started in its folder, if it is the only one.
+	// Launcher means that a file belongs to any run started in its folder, if it is the only such file there.
 	Launcher bool
 	// Composes means that a file is composed with others by Hydra's rules.
 	Composes bool
 	// Rest is another system whose names are tried for settings that this system's keys do not find.
 	Rest *System
-	// HasStages means that files next to this one may be curriculum stages, and MayBeStage that a file may be
-	// such a stage.
+	// HasStages means that files next to this one may be curriculum stages. MayBeStage means that the file itself
+	// may be one.
 	HasStages, MayBeStage bool
-	// HoldsWhenBound means that the defaults also apply if snug.yaml binds the settings of a file.
+	// HoldsWhenBound means that the system's defaults also apply if snug.yaml binds a file's settings.
 	HoldsWhenBound bool
-	// TrainsWith is the section without which a file of the system is not for training; "" for none.
+	// TrainsWith is a section that every file for training has; "" if there is none.
 	TrainsWith string
 	// MakesSections means that a key may be inserted together with its section.
 	MakesSections bool
-	// NoAutocast means that a precision is only a type; the file that names this one sets autocast.
+	// NoAutocast means that a precision in this file is only a type; the file that refers to this one sets
+	// autocast.
 	NoAutocast bool
 	// Arguments are the keys that may be inserted as arguments of a script's call.
 	Arguments func() []Key
@@ -71,8 +72,8 @@ type RefusedCommand struct {
 
 // Started is a trainer and the text that identifies it.
 type Started struct {
-	Text    *pattern.Pattern // of the command or the program
-	Trainer *System          // the trainer whose flags it accepts
+	Text    *pattern.Pattern // matches the command, or the program's text
+	Trainer *System          // the trainer whose flags the program accepts
 }
 
 // Behaviour is what a trainer does differently from others.
@@ -85,11 +86,12 @@ type Behaviour struct {
 	// sharding's are on.
 	RefusesTwoSwitches bool
 	// RoundsAccumulation means that the number of forward passes per step, computed from the total batch, is
-	// rounded to the nearest instead of down.
+	// rounded to the nearest integer instead of down.
 	RoundsAccumulation bool
 	// CeilsAccumulation means that this number is rounded up.
 	CeilsAccumulation bool
-	// KnownProgram means that the file is a copy of the trainer's own program, so values that its code computes are known.
+	// KnownProgram means that the file is a copy of the trainer's own program, so the values that it computes are
+	// known.
 	KnownProgram bool
 	// JoinsTarget means that a sample is one sequence of a source and a target.
 	JoinsTarget bool
@@ -107,21 +109,21 @@ type Loading struct {
 	Loop string
 	// LoopOverGPUs means that the loop is also simulated on several GPUs.
 	LoopOverGPUs bool
-	// Reentrant tells when checkpointing is reentrant if no key sets it; nil means the transformers default.
+	// Reentrant describes when checkpointing is reentrant by default; nil means the transformers default.
 	Reentrant *Reentrance
 	// Checkpoints is the folder that models are downloaded to, named as on the hub.
 	Checkpoints string
 	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it accepts any.
 	LoopLoss string
-	// AnswerLoops are the trainer's loops that compare answers, by the words for their objectives.
+	// AnswerLoops maps the words for objectives to the trainer's loops that compare answers.
 	AnswerLoops map[string]string
 	// OwnModel is the model that is built from the system's own keys; nil if files name a model.
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.
 	Families *Families
-	// FusesNothing means that the trainer keeps layers separate that transformers fuses.
+	// FusesNothing means that the trainer does not fuse layers that transformers fuses.
 	FusesNothing bool
-	// TakesModel means that the trainer gets a model that the script loaded.
+	// TakesModel means that the script passes a loaded model to the trainer.
 	TakesModel bool
 	// LoadedByScript means that the script loads the model, not the trainer.
 	LoadedByScript bool
@@ -143,8 +145,8 @@ type Loading struct {
 	CastsWithoutFlash bool
 	// Computes is the rule for the compute type of quantized weights if no key sets it.
 	Computes ComputeRule
-	// PreparesQuantized means that weights that are not quantized are cast to float32, CastsBack that they are
-	// cast back, and UncastIfSharded that neither happens under FSDP and ZeRO-3.
+	// PreparesQuantized means that weights that are not quantized are cast to float32, CastsBack that they are cast
+	// back, and UncastIfSharded that neither cast happens under FSDP or ZeRO-3.
 	PreparesQuantized, CastsBack, UncastIfSharded bool
 	// QuantizedAdapters is the type that adapters on quantized weights are cast to.
 	QuantizedAdapters string
@@ -153,7 +155,7 @@ type Loading struct {
 	QuantizesItself string
 }
 
-// Reentrance says when a trainer checkpoints reentrantly by default.
+// Reentrance describes when a trainer uses reentrant checkpointing by default.
 type Reentrance struct {
 	Answers bool   // also for objectives that compare answers, such as DPO
 	Except  string // the kind of data parallelism for which the default is non-reentrant
@@ -161,15 +163,15 @@ type Reentrance struct {
 
 // OwnModel is a model that a trainer builds itself.
 type OwnModel struct {
-	Type string // as in config.json
+	Type string // model_type in config.json
 	// Tokens is the vocabulary size of a model trained from scratch.
 	Tokens int
 	// DataTokens are the vocabulary sizes of known datasets, by name.
 	DataTokens map[string]int
-	// Loads contains the shapes of weights that training may start from instead, by name.
+	// Loads maps the names of pretrained weights, from which training may start instead, to their shapes.
 	Loads           map[string]Shape
-	LoadedTokens    int // their vocabulary size
-	LoadedPositions int // their number of positions
+	LoadedTokens    int // vocabulary size of these weights
+	LoadedPositions int // number of positions of these weights
 }
 
 // Shape is the size of a transformer.
@@ -191,7 +193,7 @@ const (
 
 // Families describes models that are named by a family, under a path, and a size.
 type Families struct {
-	Path  string // of the family
+	Path  string // path of the key that names the family
 	Names []Term // the prefixes of the family's model names
 	Sizes []Term // exceptions: family and size that form another model's name
 }

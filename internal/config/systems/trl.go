@@ -12,8 +12,8 @@ const (
 	trlPEFT = "trl 1.16, trainer/sft_trainer.py: get_peft_model; " + upcast
 )
 
-// trl is TRL's configs (SFTConfig, DPOConfig, …) with its ModelConfig, as
-// TrlParser reads them from YAML: TrainingArguments with other defaults.
+// trl is for TRL's configs (SFTConfig, DPOConfig, …) with its ModelConfig, as TrlParser reads them from YAML:
+// TrainingArguments with other defaults.
 var trl = System{
 	Name: "trl", Title: "TRL", Formats: []doc.Format{doc.YAML, doc.JSON},
 	// transformers' own scripts have dataset_name and attn_implementation too.
@@ -79,10 +79,10 @@ func trlKeys() []Key {
 	)
 }
 
-// trlWeights are the types that weights are loaded in; with "auto" and float32, bf16 and fp16 set the
+// trlWeights are the types that weights are loaded in. With "auto" or float32, the keys bf16 and fp16 set the
 // precision.
 var trlWeights = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", ""}, {"auto", ""}}
 
-// trlLosses are the values of SFTConfig's loss_type. Since 1.15 they differ only in what is computed from the
-// probabilities: no loss has all logits in memory at once.
+// trlLosses are the values of SFTConfig's loss_type. Since 1.15 none of these losses has all logits in memory at
+// once; they differ only in what they compute from the probabilities.
 var trlLosses = append([]Term{{"nll", setup.TRLLoss}, {"dft", setup.TRLLoss}, {"chunked_nll", setup.TRLLoss}}, answerLosses("")...)

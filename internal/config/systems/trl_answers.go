@@ -8,7 +8,7 @@ import (
 	"snug/internal/setup"
 )
 
-// trlAnswers are the loops of TRL's trainers that compare answers, by the words for their objectives.
+// trlAnswers maps the words for objectives to the loops of TRL's trainers that compare answers.
 var trlAnswers = map[string]string{
 	"dpo": setup.DPOLoop, "ipo": setup.DPOLoop, "kto": setup.KTOLoop, "orpo": setup.ORPOLoop, "cpo": setup.CPOLoop, "simpo": setup.CPOLoop,
 	"reward": setup.RewardLoop, "rm": setup.RewardLoop, "grpo": setup.GRPOLoop,
@@ -18,12 +18,12 @@ var trlAnswers = map[string]string{
 var (
 	dpoLosses = []string{"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "discopop", "sigmoid_norm"}
 	ktoLosses = []string{"kto", "apo_zero_unpaired"}
-	// CPO shares DPO's first losses.
+	// All but the first are also DPO's.
 	cpoLosses  = []string{"simpo", "sigmoid", "hinge", "ipo"}
 	grpoLosses = []string{"grpo", "bnpo", "dr_grpo", "dapo", "cispo"}
 )
 
-// answerLosses returns these values as terms with one meaning.
+// answerLosses returns all of these values as terms with the given meaning.
 func answerLosses(means string) (out []Term) {
 	for _, name := range slices.Concat(dpoLosses, ktoLosses, cpoLosses[:1], grpoLosses) {
 		out = append(out, Term{name, means})
@@ -31,7 +31,7 @@ func answerLosses(means string) (out []Term) {
 	return out
 }
 
-// answerKeys maps the keys of TRL's trainers that compare answers to their objectives; "" if several have the
+// answerKeys maps the keys that only TRL's answer-comparing trainers have to the objective; "" if several have the
 // key.
 var answerKeys = map[string]string{
 	"beta": "", "max_prompt_length": "", "max_completion_length": "", "precompute_ref_log_probs": "",

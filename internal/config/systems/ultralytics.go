@@ -6,8 +6,8 @@ import "snug/internal/config/doc"
 
 const ultralyticsDefaults = "ultralytics 8.4, cfg/default.yaml"
 
-// ultralytics is the YAML for training YOLO. batch is the total over all GPUs; with -1 and fractions YOLO chooses
-// (projects/read_value.go ignores them). Accumulation follows from nbs.
+// ultralytics is the YAML for training YOLO. batch is the total over all GPUs. With -1 or a fraction, YOLO chooses
+// the batch (projects/read_value.go ignores both). Accumulation follows from nbs.
 var ultralytics = System{
 	Name: "ultralytics", Title: "Ultralytics", Formats: []doc.Format{doc.YAML},
 	Signs: []string{"imgsz batch", "imgsz workers", "imgsz epochs", "imgsz model"},

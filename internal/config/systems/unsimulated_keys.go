@@ -2,7 +2,7 @@
 
 package systems
 
-// Deviation is whether a run takes less or more memory than the figures, because something is not counted.
+// Deviation is how a run's memory differs from the figures because of something that is not counted.
 type Deviation string
 
 // The deviations.
@@ -23,7 +23,7 @@ func either(path, does, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesEither, Source: source}
 }
 
-// refusedWith returns a key that only another kind of training has.
+// refusedWith returns a key that exists only for another kind of training, which is refused.
 func refusedWith(path, does, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Present, Means: "belongs to a run that " + does, Source: source}
 }

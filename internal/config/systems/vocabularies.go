@@ -66,8 +66,8 @@ var weightTypes = []Term{
 	{"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"},
 }
 
-// lightningOnly are the names in lightningPrecision that no other program uses. A file with one passes it to
-// Lightning, which accepts the others too.
+// lightningOnly are the names in lightningPrecision that no other program uses. A file that contains one is for
+// Lightning, which also accepts the other names.
 var lightningOnly = lightningPrecision[:5]
 
 // torchNames are PyTorch's own names for types.

@@ -79,8 +79,8 @@ func (k *Key) writeSwitch(v any, now doc.Value) (any, error) {
 	return on, nil
 }
 
-// writeWord selects the word for the file. A key that cannot express the value is set to a neutral word, if
-// it has one, because another key will express it.
+// writeWord selects the word for the file. A key that cannot express the value is set to a neutral word, if it has
+// one, because another key will express the value.
 func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	current, _ := AsText(now)
 	means := fmt.Sprint(v)

@@ -12,8 +12,8 @@ import (
 // look up about two hundred names.
 type Index struct {
 	Values []Value // in the order of the layers
-	// first contains, for each name, one more than the index of the first value whose path ends in it. Each
-	// value has the index of the next one.
+	// first maps a name to the index, plus one, of the first value with a path that ends in it. Each value stores
+	// the index of the next such value.
 	first map[string]int
 }
 

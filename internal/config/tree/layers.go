@@ -12,15 +12,15 @@ import (
 // layerIndex finds the layer of a tree that sets a path, so that a tree with many layers is not searched
 // layer by layer.
 type layerIndex struct {
-	last map[string]int // by path: the last layer that sets it
-	// refer contains the layers with aliases and merge keys, whose paths are not all written out. They are
+	last map[string]int // the last layer that sets each path
+	// refer contains the layers with aliases and merge keys, which have paths that are not written out. They are
 	// searched one by one, at most maxReferring of them.
 	refer []int
 }
 
 const (
 	maxReferring  = 16
-	maxReferences = 2_000 // values of such a layer, each of which a search examines
+	maxReferences = 2_000 // maximum number of values in such a layer; a search examines all of them
 )
 
 // newLayerIndex returns the index of the layers of a tree.

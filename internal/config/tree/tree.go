@@ -19,10 +19,11 @@ import (
 
 // Layer is one document of a tree and the key that it is mounted at.
 type Layer struct {
-	File  string        // its name
-	Doc   *doc.Document // its contents
-	Mount doc.Path      // the key, nil for the root
-	// FlagsOnly means that only the flags it declares count: it is a module with a program's argument parser.
+	File  string        // the document's file name
+	Doc   *doc.Document // the document itself
+	Mount doc.Path      // the key that the document is mounted at; nil for the root
+	// FlagsOnly means that the document is a module with a program's argument parser, and only the flags it
+	// declares count.
 	FlagsOnly bool
 }
 
@@ -49,7 +50,7 @@ func New(layers ...Layer) Tree {
 // Place is a value in a tree and its position.
 type Place struct {
 	At    doc.Path  // in the tree
-	File  string    // the file that contains it
+	File  string    // the file that contains the value
 	Path  doc.Path  // the path to edit, in the file
 	Value doc.Value // with interpolations followed
 	// Through lists the interpolations that were followed, in order.
@@ -96,7 +97,7 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	return next, err
 }
 
-// Stands returns the value at a path in the last layer that has it.
+// Stands returns the value at a path in the last layer that sets it.
 func (t Tree) Stands(p doc.Path) (Place, error) { return t.standsAbove(-1, p) }
 
 // standsAbove is Stands for the layers after the i-th.
@@ -122,7 +123,8 @@ func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 	return Place{}, fmt.Errorf("%s: %w", p, ErrAbsent)
 }
 
-// Nearest returns the layer for a new key: the last of those with the longest part of its path.
+// Nearest returns the layer to which a new key is added: the last of the layers that contain the longest part of
+// its path.
 func (t Tree) Nearest(p doc.Path) Layer {
 	best := t.Layers[0]
 	for _, l := range t.Layers[1:] {

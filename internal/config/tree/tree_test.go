@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 		"main.yaml", "", "data: {batch_size: 8}\nsize: ${data.batch_size}\nenv: ${oc.env:B}\nlost: ${nowhere}\na: ${b}\nb: ${a}\n")
 	for path, want := range map[string]string{
 		"data.batch_size": "main.yaml data.batch_size 8",
-		"data.workers":    "main.yaml data.batch_size 8", // relative to its own map; a later layer has the value
+		"data.workers":    "main.yaml data.batch_size 8", // an interpolation relative to its own map; a later layer has the value
 		"size":            "main.yaml data.batch_size 8",
 		"env":             "computed",
 		"data.absent":     "absent",

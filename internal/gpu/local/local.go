@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package local contains the sources that list this machine's GPUs: NVML, nvidia-smi, and AMD's.
+// Package local contains the sources that list this machine's GPUs: NVML, nvidia-smi, and AMD's tools and files.
 package local
 
 import (

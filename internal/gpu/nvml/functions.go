@@ -15,7 +15,7 @@ func (f *functions) Shutdown() code {
 	return f.shutdown()
 }
 
-// ErrorString returns a message for a code, including codes for which the library has none.
+// ErrorString returns a message for a code, even if the library has none.
 func (f *functions) ErrorString(c code) string {
 	if f.errorString == nil || c == notFound {
 		return "this driver is too old"

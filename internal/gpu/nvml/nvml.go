@@ -2,7 +2,7 @@
 
 // Package nvml lists this machine's GPUs through NVIDIA's management library. The library comes with the driver and
 // is loaded on first use, without cgo. If it is missing or fails to initialize, the caller gets an ordinary error,
-// and none of its other functions is called.
+// and no other library function is called.
 //
 // A binary built with the tag "static" has no loader, and so needs no dynamic linker; it uses nvidia-smi instead.
 package nvml
@@ -194,7 +194,7 @@ func profile(a attributes, total uint64) string {
 	return name
 }
 
-// claim adds to a device the processes that use it, slice by slice if it has any.
+// claim adds the processes that use a device to the device, or to its slices if it has any.
 func claim(l library, h handle, d *gpu.Device) {
 	list, c := l.Processes(h)
 	if c != success {

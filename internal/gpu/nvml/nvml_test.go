@@ -59,8 +59,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestFailedInit uses a library that aborts if it is called after its initialization failed: the test passes if it
-// returns.
+// TestFailedInit uses a library that aborts the process if it is called after its initialization failed.
 func TestFailedInit(t *testing.T) {
 	_, err := Source{Paths: []string{fake(t, "-DFAIL")}}.Report(context.Background())
 	if err == nil || err.Error() != "starting: Driver Not Loaded" {

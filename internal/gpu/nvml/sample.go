@@ -17,7 +17,7 @@ func (s Source) Open(context.Context) (gpu.Sampler, error) {
 		return nil, err
 	}
 	if c := l.Init(); c != success {
-		err := failure(l, "starting", c) // uses the library's message, so before it is unloaded
+		err := failure(l, "starting", c) // must precede Close, because the message comes from the library
 		unload()
 		return nil, err
 	}
@@ -45,7 +45,7 @@ type sampler struct {
 type card struct {
 	index      int
 	slice      *int // nil for the whole GPU
-	instance   int  // the driver's number for a MIG instance, by which it lists processes
+	instance   int  // the driver's number for the MIG instance, used to match processes
 	handle     handle
 	parent     handle // of the whole GPU
 	name, uuid string
@@ -152,7 +152,7 @@ func (a *sampler) sample(x card) gpu.Sample {
 // mostNames limits the cache of process names; it is emptied when full.
 const mostNames = 1024
 
-// processes lists the processes of a GPU or of a MIG instance. The name of each is queried once.
+// processes lists the processes of a GPU or of a MIG instance. The name of each process is queried only once.
 func (a *sampler) processes(x card) []gpu.Process {
 	list, c := a.library.Processes(x.parent)
 	if c != success {

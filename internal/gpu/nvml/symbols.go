@@ -105,8 +105,8 @@ type (
 	}
 )
 
-// version2 tells the library which structure is passed.
+// version2 tells the library which version of the structure is passed.
 const version2 = uint32(unsafe.Sizeof(memoryInfo2{})) | 2<<24
 
-// untold is the memory of a process if the driver does not report it.
+// untold is the memory figure of a process if the driver does not report it.
 const untold = ^uint64(0)

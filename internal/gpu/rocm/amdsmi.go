@@ -120,8 +120,8 @@ func known(s string) string {
 	return s
 }
 
-// addProcesses reads `amd-smi process --json`. If nothing is running, the output has a sentence in place of the
-// process.
+// addProcesses reads `amd-smi process --json`. If no process is running, the output has a sentence in place of the
+// process list.
 func addProcesses(r *gpu.Report, out []byte) {
 	var list []struct {
 		GPU       int `json:"gpu"`

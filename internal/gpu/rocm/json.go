@@ -13,7 +13,7 @@ import (
 )
 
 // answer returns the JSON in a program's output. Both AMD programs are written in Python and may print warnings
-// before it.
+// before the JSON.
 func answer(out []byte) ([]byte, error) {
 	for rest := out; ; {
 		if trimmed := bytes.TrimLeft(rest, " \t\r"); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {

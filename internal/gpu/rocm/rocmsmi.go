@@ -25,7 +25,7 @@ func (ROCmSMI) Name() string { return "rocm-smi" }
 // Maker returns the manufacturer of the listed GPUs.
 func (ROCmSMI) Maker() gpu.Maker { return gpu.AMD }
 
-// Report reads everything from one answer.
+// Report reads everything from one run of the program.
 func (s ROCmSMI) Report(ctx context.Context) (*gpu.Report, error) {
 	out, err := s.Run(ctx, "rocm-smi", "--showproductname", "--showmeminfo", "vram", "--showuniqueid", "--showbus", "--showdriverversion", "--json")
 	if err != nil {
@@ -74,7 +74,7 @@ func parseROCmSMI(out []byte) (*gpu.Report, error) {
 	return r, nil
 }
 
-// product returns the card's name. Older versions swap series and model, and a number is not a name.
+// product returns the card's name. Older versions swap series and model. A number does not count as a name.
 func product(text func(string) string) string {
 	for _, key := range []string{"Card Series", "Card series", "Card Model", "Card model"} {
 		if s := text(key); s != "" && !strings.HasPrefix(s, "0x") {

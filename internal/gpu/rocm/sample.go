@@ -42,7 +42,7 @@ func (a sysfsSampler) Sample(ctx context.Context) ([]gpu.Sample, error) {
 // Close does nothing: files are opened for each sample.
 func (sysfsSampler) Close() {}
 
-// sensors reads gpu_busy_percent and the first hwmon folder: microwatts and thousandths of a degree.
+// sensors reads gpu_busy_percent and the first hwmon folder, which has microwatts and thousandths of a degree.
 func (s Sysfs) sensors(x *gpu.Sample, dir string) {
 	x.Util = scaled(s.text(dir+"/gpu_busy_percent"), 1)
 	monitors, _ := fs.Glob(s.Root, dir+"/hwmon/hwmon[0-9]*")
@@ -83,7 +83,7 @@ func (s AMDSMI) Open(ctx context.Context) (gpu.Sampler, error) {
 
 type amdSampler struct {
 	source AMDSMI
-	cards  []gpu.Device // from the first query; their names do not change
+	cards  []gpu.Device // from the first query, for their names and UUIDs
 }
 
 // Sample runs amd-smi twice: for the cards and for their processes.

@@ -28,7 +28,7 @@ func (Sysfs) Maker() gpu.Maker { return gpu.AMD }
 
 const amdVendor = "0x1002"
 
-// Report reads class/drm/card*/device for the memory, and class/kfd for the rest.
+// Report reads memory from class/drm/card*/device, and everything else from class/kfd.
 func (s Sysfs) Report(context.Context) (*gpu.Report, error) {
 	r := &gpu.Report{Driver: s.text("sys/module/amdgpu/version")}
 	nodes := s.nodes()

@@ -13,7 +13,7 @@ import (
 	"snug/internal/gpu"
 )
 
-// sampled are the columns of a sample, in order. The column for reduced clocks has the name that both old and new
+// sampled are the columns of a sample, in order. The column for reduced clocks has a name that both old and new
 // drivers accept.
 var sampled = []string{
 	"index", "uuid", "memory.total", "memory.reserved", "memory.used", "utilization.gpu", "power.draw",

@@ -39,7 +39,7 @@ func (s Source) Report(ctx context.Context) (*gpu.Report, error) {
 	long, longErr := s.long(ctx)
 	if longErr != nil {
 		if err == nil {
-			return r, nil // only the slices are missing
+			return r, nil // incomplete: the slices are missing
 		}
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func TestShort(t *testing.T) {
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// The memory left by the driver matches what PyTorch measured on this card.
+	// The memory that the driver leaves matches the total that PyTorch reported on this card.
 	if got, known := r.Devices[1].Total, gpu.Reference.Total; known > got || got-known > m {
 		t.Errorf("usable %d, measured %d", got, known)
 	}

@@ -21,14 +21,14 @@ var pieces = strings.Fields(`AutoLigerKernelForCausalLM. apply_liger_kernel_to_l
 	DPO KTO Reward v2 Config( Trainer( Online dpo grpo .py reward AutoModelForCausalLM. PeftModel. "gpt2" 'x' name run_glue run_qa
 	hydra.main @main TrainingArguments( Seq2Seq SFTConfig( SFTTrainer( model= model my_ ( ) , = # . x 1 BATCH batch -size _Size bs "--bs" '--BS'`)
 
-// Text draws a text with words that patterns look for, and others.
+// Text draws a text that mixes words that patterns look for with others.
 func Text(t *rapid.T, others ...string) string {
 	all := slices.Concat([]string{" ", " ", " ", "\n", "\n", "\n  "}, pieces, slices.Repeat(others, 8))
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(all), 0, 14).Draw(t, "text"), "")
 }
 
-// FindAsExpressions checks that patterns, which search from the first word on, find the same as a search of the whole
-// text, in texts that contain an example match.
+// FindAsExpressions checks that patterns, which search only from the first word on, find the same matches as a
+// search of the whole text. Each text contains an example match.
 func FindAsExpressions(t *testing.T, example string, patterns ...*pattern.Pattern) {
 	t.Helper()
 	found := 0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command choices prints what `snug optimize` recommends for a few runs under a memory limit, and every
-// alternative it considered, as cases for the harness in testdata/measured. Measured on a real GPU, they
-// show how close the recommendation comes to the best throughput.
+// Command choices prints what `snug optimize` recommends for a few runs under a memory limit, and every alternative
+// it considered, as cases for the harness in testdata/measured. Measuring the cases on a real GPU shows how close
+// the recommendation comes to the best throughput.
 //
 //	go run ./internal/plan/choices > cases.jsonl
 //	go run ./internal/plan/choices second > cases.jsonl
@@ -53,7 +53,7 @@ type choice struct {
 	Recommended bool           `json:"recommended"`
 	Fits        bool           `json:"fits"`               // in the simulation
 	Expected    float64        `json:"samples_per_second"` // in the simulation
-	Reserved    uint64         `json:"peak_reserved"`      // in the simulation, for the recommended one
+	Reserved    uint64         `json:"peak_reserved"`      // in the simulation; only for the recommended choice
 }
 
 // cases returns the recommended choice, followed by all others that could possibly fit.

@@ -13,8 +13,8 @@ import (
 // run is one training run under a cap.
 type run struct {
 	name          string
-	arch          string // torchvision model, or
-	modelType     string // transformers model type, with
+	arch          string // torchvision model; "" for a transformers model
+	modelType     string // transformers model type, built from the config below
 	config        map[string]any
 	head          string
 	seq           int
@@ -108,7 +108,7 @@ func (r run) setup() (*setup.Setup, error) {
 // evaluated is the number of batches in an evaluation.
 const evaluated = 4
 
-// The harness's words for settings.
+// The names that the harness uses for settings.
 var (
 	heads      = map[string]string{"causal-lm": "causal", "encoder": "plain", "masked-lm": "masked", "image-classification": "image"}
 	optimizers = map[string]string{"adamw": "adamw", "adamw-fused": "adamw_fused", "sgd-momentum": "sgdm"}
