@@ -69,7 +69,8 @@ func TestCancelledSearchEnds(t *testing.T) {
 	}
 }
 
-// maxAfter is the number of simulated runs that may have been waiting for a processor.
+// maxAfter limits the context checks after the cancellation. Each simulated run that was waiting for a processor
+// still makes one.
 const maxAfter = 60
 
 // asksOf returns the numbers of context checks after which each call is cancelled.

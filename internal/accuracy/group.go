@@ -52,7 +52,7 @@ func summarize(errs []float64) Stats {
 	return s
 }
 
-// Group is the summary of the cases with one name.
+// Group summarizes the cases of one family or option.
 type Group struct {
 	Name string // the family or option
 	Stats

@@ -90,7 +90,7 @@ type Held struct {
 	Name           string  // the group
 	Runs           int     // the number of runs
 	Itself, Family int     // inside the interval derived without the run itself, and without its family
-	Width          float64 // median width of the first, as a fraction of the estimate
+	Width          float64 // median width of the interval derived without the run itself, as a fraction of the estimate
 }
 
 // heldBy returns the counts for each name.
@@ -127,7 +127,7 @@ func count(b bool) int {
 	return 0
 }
 
-// kinds are the groupings in which runs are judged.
+// kinds are the ways to group runs in the section on intervals.
 var kinds = []struct {
 	name  string
 	names func(*Case) []string

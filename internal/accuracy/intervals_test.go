@@ -36,7 +36,8 @@ func TestIntervalsHoldOutOfSample(t *testing.T) {
 	}
 }
 
-// TestJudgedWithoutItsRepeats checks that a run that was made twice is judged by neither.
+// TestJudgedWithoutItsRepeats checks that the interval for a run that was measured twice is derived from neither
+// measurement.
 func TestJudgedWithoutItsRepeats(t *testing.T) {
 	rows, err := loadAll(os.DirFS("../../testdata/measured"), "dev_dist.jsonl", "more_dist.jsonl")
 	if err != nil {

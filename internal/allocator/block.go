@@ -26,7 +26,7 @@ const (
 	flagAllocated uint8 = 1 << iota
 	flagUnmapped        // expandable: addresses without memory
 	flagUsed            // other streams were recorded (pendingFrees.uses)
-	flagHeld            // the recording has an event for the completion of its free
+	flagHeld            // the recording contains the event that completes its free
 )
 
 // idle reports whether the block is neither in use nor pending. It may be unmapped.

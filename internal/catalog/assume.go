@@ -28,8 +28,8 @@ var (
 // typeWords maps the words for weight types in the names of copies.
 var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
-// Assume returns the model that a name or a path refers to, if it is known under another owner or without a folder,
-// and a description of it; nil if it is not. A checkpoint saved in 4 bits has the quantization_config that
+// Assume returns the known model that a name or a path refers to under another owner or in another folder, and a
+// description of it; nil if there is none. A checkpoint saved in 4 bits has the quantization_config that
 // bitsandbytes saves.
 func Assume(name string) (*Entry, string) {
 	own := words(lastElement(name))
@@ -97,8 +97,9 @@ func lastElement(name string) string {
 	return last
 }
 
-// sameName returns the model whose name has the same words, or the same without neutralWords: the owner's, or else
-// the original. It is nil if there is none, or if there are several of different sizes.
+// sameName returns the model whose name has the same words, or the same words apart from neutralWords. It prefers
+// the owner's model, then the original. It returns nil if there is none, or if there are several of different
+// sizes.
 func sameName(own []string, owner string) *Entry {
 	for _, key := range []func([]string) string{whole, neutral} {
 		want := key(own)

@@ -46,7 +46,7 @@ type Entry struct {
 // estimate.
 type model struct{ name, hub, line string }
 
-// models are the lines of models.jsonl, and variants those of variants.jsonl, whose names are the hub's.
+// models are the lines of models.jsonl. variants are the lines of variants.jsonl, which have only hub names.
 var (
 	models   = sync.OnceValue(func() []model { return modelsIn(lines, "name") })
 	variants = sync.OnceValue(func() []model { return modelsIn(variantLines, "hub") })

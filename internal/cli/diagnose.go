@@ -74,7 +74,7 @@ func newDiagnose(env Env) *cobra.Command {
 				return runDiagnoseWatch(cmd.Context(), env, o, args)
 			}
 			if len(args) == 0 && !term.Interactive(env.Stdin) {
-				args = []string{"-"} // a pipe needs no name
+				args = []string{"-"} // standard input is a pipe or a file
 			}
 			return runDiagnose(cmd.Context(), env, o, args)
 		},
@@ -165,7 +165,8 @@ func errorText(args []string) *diagnose.Log {
 	return log
 }
 
-// missingFile adds to the error for an argument that looks like text how to pass a text.
+// missingFile returns the error for a file that cannot be read. If the argument looks like text, the error
+// explains how to pass a text.
 func missingFile(path string, err error) error {
 	if !strings.ContainsAny(path, " \n") {
 		return err
@@ -354,8 +355,8 @@ func (s sourceFiles) kept(script string) *diagnose.Kept {
 	return &diagnose.Kept{Where: fmt.Sprintf("%s:%d", filepath.Base(path), at.Line), Code: at.Source, File: path}
 }
 
-// read returns the path and the content of a source file, or nil. The file is at its path in the snapshot or the
-// traceback, or has the same name next to the files given or in this folder.
+// read returns the path and the content of a source file, or nil. It tries the path in the snapshot or the
+// traceback, then the same name next to the files given and in this folder.
 func (s sourceFiles) read(file string) (path string, src []byte) {
 	places := []string{file, filepath.Base(file)}
 	for _, g := range s.given {

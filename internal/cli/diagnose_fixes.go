@@ -171,7 +171,8 @@ type simulation struct {
 	grows uint64 // bytes that a followed script keeps with each step
 }
 
-// addKept adds what the script keeps: the line that lint found, and the bytes that following the script found.
+// addKept adds what the script keeps from step to step: the line that lint found, and the bytes found by
+// following the script.
 func (s *simulation) addKept(kept *diagnose.Kept, script string) {
 	if kept == nil && s.grows > 0 {
 		kept = &diagnose.Kept{File: script}

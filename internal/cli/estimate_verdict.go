@@ -126,7 +126,7 @@ func (r estimateReport) whatFits() string {
 		return "This run takes a long time to simulate; use snug max-batch to find the largest batch that fits."
 	}
 	m, err := r.largest()
-	if err != nil { // a script has its own batch
+	if err != nil { // a script sets its own batch
 		return fmt.Sprintf("The largest batch is unknown: %v.", err)
 	}
 	return m.text(r.card)

@@ -77,7 +77,7 @@ var fieldValues = map[string][]any{
 	"versions.peft": {"0.17"}, "versions.trl": {"1.15", "1.10", "0.29"}, "versions.accelerate": {"1.2"}, "completion": {16}, "reference": {"precomputed"},
 }
 
-// impliedDefaults are the default values of fields in their bases if the table has none.
+// impliedDefaults are the default values, in their bases, of fields that have no default in the table.
 var impliedDefaults = map[string]any{
 	"model.head": "masked-lm", "weights": "fp32", "loss": "model", "quantization.adapters": "fp32",
 	"dist.param_dtype": "fp32", "dist.reduce_dtype": "fp32", "dist.load": "whole",
@@ -170,7 +170,7 @@ func shown(t *testing.T, folder, in string, args ...string) shownAnswer {
 		t.Fatalf("%v: %v: %s%s", args, err, out.String(), notes.String())
 	}
 	a.refused, _ = a.figures["error"].(string)
-	for _, name := range []string{"id", "notes", "interval", "evidence", "versions"} { // about the figures, not figures
+	for _, name := range []string{"id", "notes", "interval", "evidence", "versions"} { // these describe the figures but are not figures
 		delete(a.figures, name)
 	}
 	return a

@@ -16,8 +16,8 @@ import (
 // A plan starts from the settings of the files, with flags over them. A flag's value must be written too, even if the
 // plan keeps it: with the files' own value, the recommended batch may not fit.
 
-// givenOver returns the settings that flags set to something else than the project's files do. The number of GPUs and
-// the model are not among them unless a file sets them.
+// givenOver returns the settings that flags set differently from the project's files. It includes the number of
+// GPUs and the model only if a file sets them.
 func givenOver(project *config.Project, over map[string]any) setup.Values {
 	files := setup.Flat(project.Fields())
 	if name := project.Value("model"); name != nil {

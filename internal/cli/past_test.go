@@ -63,7 +63,7 @@ func TestEstimateBesideStore(t *testing.T) {
 	if got != without {
 		t.Errorf("with a locked store it prints\n%swithout a store\n%s", got, without)
 	}
-	if took > 4*time.Second { // a writer waits for five
+	if took > 4*time.Second { // a writer would wait for five seconds
 		t.Errorf("it waited %v for the store", took)
 	}
 }

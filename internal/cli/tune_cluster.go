@@ -27,7 +27,7 @@ type cluster struct {
 	rows map[string]store.Job // this tune's jobs, by run folder
 }
 
-// newCluster returns the cluster for a command, whose batch script it reads.
+// newCluster returns the cluster for a command. It reads the batch script that the command submits.
 func newCluster(t *tuner) (*cluster, error) {
 	out := &cluster{said: make(chan string, 64), rows: map[string]store.Job{}}
 	out.runner.Poll, out.runner.Say = t.o.poll, func(text string) { out.said <- text }
