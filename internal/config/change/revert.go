@@ -67,8 +67,8 @@ func (s *Store) leave(release func()) {
 	_ = s.folder.Remove(snugFolder) // fails if anything is in it
 }
 
-// steps returns how many changes the recovery of an interrupted one counts as. An interrupted revert counts
-// too, even if only its mark had to be removed.
+// steps returns the number of changes that recovery counts as: 1 if a change or a revert was interrupted, even if
+// only the revert's mark had to be removed.
 func steps(interrupted bool) int {
 	if interrupted {
 		return 1
@@ -155,8 +155,8 @@ func (s *Store) checkEdited(entries []*Entry, force bool) error {
 	return nil
 }
 
-// leftBy returns the current content of a file that a change wrote; nil if it was removed. snug does not remove
-// anything else in its place, even with force.
+// leftBy returns the current content of a file that a change wrote; nil if it was removed. If something else is
+// in the file's place, it returns an error: snug does not remove that, even with force.
 func (s *Store) leftBy(name string) ([]byte, error) {
 	if kind := s.replacedBy(name); kind != "" {
 		return nil, fmt.Errorf("%s is now %s, but it was a file when snug changed it; move it away, then use snug revert --force to restore the old file", s.at(name), kind)

@@ -13,7 +13,7 @@ import (
 type flagUse struct {
 	key      string
 	keyStart int
-	start    int // of the flag as written; -1 if it is built from parts
+	start    int // where the flag is written; -1 if it is built from parts
 	end      int
 	value    shellsrc.Word
 	isSwitch bool
@@ -32,7 +32,7 @@ func flagUses(words []shellsrc.Word, all bool) []*flagUse {
 		if u != nil {
 			out = append(out, u)
 		} else if text, known := words[i].Text(); known && strings.Contains(text, " --") {
-			out = append(out, flagUses(words[i].Fields(), true)...) // a separate command
+			out = append(out, flagUses(words[i].Fields(), true)...) // the word contains a command with flags
 		}
 		i += took
 	}

@@ -174,7 +174,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 		return c.schedule(b, phases, v)
 	}
 	if text, ok := v.(string); ok && b.Source.System.NoAutocast && b.Source.Link != nil {
-		v = strings.TrimPrefix(text, "amp-") // the file that names autocast sets it
+		v = strings.TrimPrefix(text, "amp-") // the file that refers to this one sets autocast
 	}
 	file, err := c.spelled(b, v)
 	if err != nil {

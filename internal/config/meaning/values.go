@@ -102,7 +102,7 @@ func (r *Run) World() int {
 	if n := r.firstNumber("dist.world"); n > 0 {
 		return n * max(r.firstNumber("nodes"), 1)
 	}
-	// DeepSpeed and Axolotl have a key for the product of all three.
+	// DeepSpeed and Axolotl have a key for batch × accumulation × GPUs.
 	each := r.firstNumber("batch") * r.firstNumber("accumulation")
 	if total := r.firstNumber("effective"); each > 0 && total%each == 0 {
 		return max(total/each, 1)

@@ -55,7 +55,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	return append(out, r.uncountedAdapters(run)...)
 }
 
-// ambiguousSettings returns the warnings about settings that several keys could be, so that none is used.
+// ambiguousSettings returns the warnings about settings for which several keys qualify, so that none is used.
 func (r *Run) ambiguousSettings() (out []string) {
 	for _, setting := range []string{"accumulation", "precision", "autocast", "optimizer", "checkpointing"} {
 		if which := r.Ambiguous(setting); which != "" && r.Primary != nil && r.Primary.System.Commands != nil {

@@ -86,7 +86,7 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	case !ok:
 		return nil, k.wrong(at)
 	case k.Setting == "model" && (strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml")):
-		return nil, nil // Hydra's --config-name names a config, the one in transformers' programs a model
+		return nil, nil // Hydra's --config-name names a config; in transformers' programs it names a model
 	}
 	return text, nil
 }
