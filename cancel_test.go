@@ -77,7 +77,7 @@ const maxAfter = 60
 func asksOf(name string) []int64 {
 	switch name {
 	case "estimate":
-		return []int64{0, 1, 2, 3, 10, 20} // the last ones are inside the interval computation
+		return []int64{0, 1, 2, 3, 10, 20} // the last values are inside the interval computation
 	case "max batch":
 		return []int64{0, 1, 3, 6, 30, 60}
 	case "optimize":

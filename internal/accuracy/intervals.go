@@ -89,7 +89,7 @@ func (c *Case) holds(interval [2]uint64) bool {
 type Held struct {
 	Name           string  // the group
 	Runs           int     // the number of runs
-	Itself, Family int     // inside the interval derived without the run itself, and without its family
+	Itself, Family int     // number of runs inside the interval derived without the run itself, and without its family
 	Width          float64 // median width of the interval derived without the run itself, as a fraction of the estimate
 }
 

@@ -78,7 +78,7 @@ func (r *Row) Skipped() int {
 type Try struct {
 	Batch int    `json:"batch"` // samples per forward pass
 	Fits  bool   `json:"fits"`  // whether it ran to the end
-	OOM   string `json:"oom"`   // PyTorch's out-of-memory message, if it did not
+	OOM   string `json:"oom"`   // PyTorch's out-of-memory message if the batch did not fit
 }
 
 // ID returns the name of the case.

@@ -25,7 +25,7 @@ type block struct {
 const (
 	flagAllocated uint8 = 1 << iota
 	flagUnmapped        // expandable: addresses without memory
-	flagUsed            // other streams were recorded (pendingFrees.uses)
+	flagUsed            // other streams use the block (pendingFrees.uses)
 	flagHeld            // the recording contains the event that completes its free
 )
 

@@ -156,7 +156,7 @@ func errorText(args []string) *diagnose.Log {
 	}
 	text := strings.Join(args, " ")
 	if !strings.Contains(text, " ") || isEvidence(text) {
-		return nil // the name of a file
+		return nil // the text is the name of a missing file
 	}
 	log, err := diagnose.ReadLog(strings.NewReader(text))
 	if err != nil || len(log.Messages) == 0 {

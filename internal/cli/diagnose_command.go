@@ -17,7 +17,7 @@ import (
 
 // runWords describes a run as command-line arguments, for any command that accepts such a description.
 type runWords struct {
-	flags []word // that describe the run
+	flags []word // flags that describe the run
 	card  []string
 }
 

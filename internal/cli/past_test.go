@@ -54,7 +54,7 @@ func TestEstimateBesideStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close() //nolint:errcheck // the end of the test
+	defer lock.Close() //nolint:errcheck // the test is over by then
 	lock.SetMaxOpenConns(1)
 	if _, err := lock.Exec("BEGIN EXCLUSIVE"); err != nil {
 		t.Fatal(err)

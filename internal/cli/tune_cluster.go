@@ -73,7 +73,7 @@ func (k *cluster) submitted(t *tuner, folder, job string) {
 	k.mu.Lock()
 	row, own := k.rows[folder]
 	k.mu.Unlock()
-	if !own || row.Job == job { // a recording, or a job that was found again
+	if !own || row.Job == job { // a recording's job, or a job that an earlier snug stored
 		return
 	}
 	row.Job = job

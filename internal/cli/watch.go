@@ -36,7 +36,7 @@ type watchOptions struct {
 	run        optimizeOptions // the flags that describe the run
 
 	paced   bool          // --speed was given
-	command []string      // after --
+	command []string      // the words after --
 	hooks   []export.Hook // from --on and --notify
 }
 

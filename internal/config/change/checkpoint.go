@@ -20,7 +20,7 @@ import (
 type Checkpoint struct {
 	Path     string // relative to the project's folder
 	Step     int    // optimizer steps so far; 0 if unknown
-	MaxSteps int    // of the whole run; 0 if unknown
+	MaxSteps int    // steps of the whole run; 0 if unknown
 	Batch    int    // samples per GPU in that run; 0 if unknown
 	Trainer  bool   // written by transformers' Trainer
 

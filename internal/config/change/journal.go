@@ -55,7 +55,7 @@ const (
 
 // Entry is a change that was made.
 type Entry struct {
-	Version int       `json:"version"` // of the journal's format
+	Version int       `json:"version"` // version of the journal's format
 	ID      int       `json:"id"`      // counts changes from 1
 	Time    time.Time `json:"time"`    // when the change was made
 	Note    string    `json:"note"`    // what the change was, in words

@@ -23,7 +23,7 @@ type File struct {
 	// After is the new content.
 	After []byte
 
-	info   fs.FileInfo // of the old file
+	info   fs.FileInfo // describes the old file
 	like   string      // the file whose owner and attributes are copied; "" for none
 	backup bool        // it is the .backup of another file
 }
@@ -40,7 +40,7 @@ type Change struct {
 // Value is one value that changes: From is empty if it is new.
 type Value struct {
 	File     string   // relative to the folder
-	Path     doc.Path // of the value in the file
+	Path     doc.Path // path of the value in the file
 	Line     int      // counts from 1
 	From, To string   // the old and the new value as text
 }

@@ -59,8 +59,8 @@ type Value struct {
 // Reference is a place that takes its value from elsewhere.
 type Reference struct {
 	Name         string // the reference as written: *name, <<, $NAME
-	Path         Path   // of the definition
-	Line, Column int    // of the reference
+	Path         Path   // path of the definition
+	Line, Column int    // position of the reference
 }
 
 // Errors that callers distinguish with errors.Is.

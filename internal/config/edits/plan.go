@@ -239,7 +239,7 @@ func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) 
 	users := d.Users(p)
 	for _, u := range users {
 		v, err := d.Find(u.Path)
-		passed := err == nil && v.Kind == doc.Map && d.Format() == doc.Python // the call that gets it as an argument
+		passed := err == nil && v.Kind == doc.Map && d.Format() == doc.Python // the user is a call with the value as an argument
 		if err != nil || v.Start != b.Place.Value.Start && !passed {
 			return nil, false
 		}
@@ -254,7 +254,7 @@ func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) 
 
 // Plan is a set of edits that changes settings.
 type Plan struct {
-	Edits   []change.Edit   // of existing files
+	Edits   []change.Edit   // edits of existing files
 	Creates []change.Create // copies of shared presets
 	// Notes are for the user, on what was not changed and why, for example.
 	Notes []string

@@ -42,7 +42,7 @@ type Found struct {
 	AbsentFiles []Bound      // keys that name missing files
 	Unreadable  []BrokenFile // possible configurations that could not be read
 
-	Defaults   string // the program whose flags are read as their defaults, "" for none
+	Defaults   string // the program whose flag defaults are read as settings; "" if there is none
 	Flagged    string // a named program that takes its settings from flags; the script that starts it is read instead
 	Unsearched string // what a search did not read, "" if it read all
 }
