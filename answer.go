@@ -116,7 +116,7 @@ type Evidence struct {
 	Lacks  string `json:"lacks,omitempty"`  // a setting that none of them had, so they are only similar
 }
 
-// Varying describes a run with varying lengths beyond its peak figures.
+// Varying has the figures that only a run with varying lengths has.
 type Varying struct {
 	Steps      int `json:"steps"`       // optimizer steps that were simulated
 	Longest    int `json:"longest"`     // tokens of the longest batch

@@ -54,8 +54,8 @@ func (r *Row) Seconds() []float64 {
 }
 
 // Skipped returns the number of updates that the real run skipped at its start because its scaled gradients
-// overflowed. Until the first update there are no states, which take eight bytes per parameter for Adam and four for
-// momentum.
+// overflowed. The memory after each step shows this: until the first update there are no optimizer states, which
+// take eight bytes per parameter for Adam and four for momentum.
 func (r *Row) Skipped() int {
 	m, n := &r.Measured, 0
 	if r.Setup == nil || r.Setup.Precision != "amp-fp16" {

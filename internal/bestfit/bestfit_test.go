@@ -61,7 +61,7 @@ func TestIsTheAllocator(t *testing.T) {
 	})
 }
 
-// compare plays a trace here and in package allocator.
+// compare plays a trace here and in package allocator, and compares the peaks.
 func compare(t rapid.TB, tr *stream.Trace, v allocator.Version) {
 	t.Helper()
 	a, err := allocator.New(allocator.NewDriver(1<<58, 0), v, allocator.Options{})

@@ -74,7 +74,7 @@ func asksJSON(args []string) bool {
 }
 
 // Run runs one command line (without the program's name) and returns the exit
-// code. Errors have been printed by then.
+// code. It also prints the error, if any.
 func Run(ctx context.Context, env Env, args []string) int {
 	env.Stdout, env.Stderr = term.NewOutput(env.Stdout, env.Getenv), term.NewOutput(env.Stderr, env.Getenv)
 	root := newRoot(env)

@@ -21,7 +21,7 @@ var ErrEdited = errors.New("edited since")
 type Reverted struct {
 	// Entries are the changes that were reverted, newest first.
 	Entries []*Entry
-	// Interrupted means that the first of them had not been finished.
+	// Interrupted is set if the first of Entries was an unfinished change.
 	Interrupted bool
 }
 

@@ -39,8 +39,8 @@ func flagUses(words []shellsrc.Word, all bool) []*flagUse {
 	return out
 }
 
-// useAt reads the flag or assignment at the first word, nil if it is neither, and returns the number of further words
-// used.
+// useAt returns the flag or assignment at the first word, nil if there is none, and the number of further words
+// that it uses.
 func useAt(words []shellsrc.Word) (u *flagUse, took int) {
 	w := &words[0]
 	known := w.Known()
