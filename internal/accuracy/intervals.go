@@ -61,7 +61,7 @@ func judge(cases []*Case) []Judged {
 	return out
 }
 
-// again reports whether two cases are the same run.
+// again reports whether two cases are measurements of the same run.
 func (c *Case) again(o *Case) bool {
 	return o.Card.Name == c.Card.Name && o.Estimated.PeakReserved == c.Estimated.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
 }

@@ -229,7 +229,7 @@ func (c *Case) note() string {
 		n, of, signed(off(c.WithSkips.PeakReserved, c.Measured.PeakReserved)))
 }
 
-// again returns the result for the same case when it was measured for longer.
+// again returns the result for the same case measured over more steps.
 func (r *Report) again(c *Case) string {
 	for i := range r.Cases {
 		if o := &r.Cases[i]; o.File == longer && o.ID() == c.ID()+twentySteps && o.Estimated != nil {

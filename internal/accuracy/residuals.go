@@ -9,8 +9,8 @@ import (
 	"snug/internal/estimate"
 )
 
-// Off returns how far the measurement is outside the bounds of the estimate, as a share of the nearer bound. What
-// cannot be known before the run is not an error of the estimate.
+// Off returns how far the measurement is outside the bounds of the estimate, as a share of the nearer bound. The
+// bounds cover what cannot be known before the run, so that this does not count as an error.
 func (c *Case) Off() float64 {
 	least, most := c.Estimated.Ends()
 	truth := c.Measured.PeakReserved

@@ -89,8 +89,8 @@ func (a *Allocator) linkAfter(i, b int32) {
 	}
 }
 
-// merge merges the neighbour src into dst and returns how many bytes dst gained. It returns 0 if the neighbour is in
-// use, pending, or differs in whether it is mapped.
+// merge merges the neighbour src into dst and returns how many bytes dst gained. It returns 0 if the neighbour is
+// in use or pending, or if only one of the two is mapped.
 func (a *Allocator) merge(dst, src int32) uint64 {
 	if src == 0 {
 		return 0

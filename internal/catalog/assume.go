@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A hub has a hundred copies of each known model, and people keep them in their own folders. Assume maps such a name
-// to the known model with the same name. The comparison ignores only what cannot change a shape: the owner, the
-// folder, and neutralWords next to a size. Anything else may mean a longer vocabulary or other layers.
+// A hub has a hundred copies of each known model, and people keep them in their own folders. Assume maps the name
+// of a copy to the known model. The comparison ignores only what cannot change a shape: the owner, the folder,
+// and neutralWords next to a size. Anything else may mean a longer vocabulary or other layers.
 
 // neutralWords describe how a model was trained or stored, not its architecture.
 var neutralWords = []string{
@@ -25,7 +25,7 @@ var (
 	passedOver = pattern.New(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
 )
 
-// typeWords maps the words for weight types in the names of copies.
+// typeWords maps words in the names of copies to the types of their weights.
 var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
 // Assume returns the known model that a name or a path refers to under another owner or in another folder, and a

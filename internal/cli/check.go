@@ -104,7 +104,7 @@ func (o *checkOptions) check() error {
 	return err
 }
 
-// before returns the run of the base, or nil, with a note, if it cannot be estimated.
+// before returns the run of the base. If that cannot be estimated, it returns nil and adds a note.
 func (o *checkOptions) before(ctx context.Context, env Env, c *comparison) (*checked, error) {
 	if o.against == "" {
 		return nil, nil

@@ -162,7 +162,8 @@ func (e Env) find(path string) (io.ReadCloser, error) {
 	return e.Find(path)
 }
 
-// opener opens the files that setups name. Only files named on the command line may be pipes.
+// opener returns a function that opens the files that setups name. Only files named on the command line may be
+// pipes.
 func (e Env) opener(typed ...string) func(string) (io.ReadCloser, error) {
 	return func(path string) (io.ReadCloser, error) {
 		if slices.ContainsFunc(typed, func(t string) bool { return t != "" && absolute(t) == absolute(path) }) {

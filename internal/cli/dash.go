@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Some commands take a training command after --, which is easily forgotten; its flags are then parsed as
-// snug's.
+// Some commands take a training command after --. Users easily forget the --, and the command's flags are then
+// parsed as snug's.
 
 // takesCommand reports whether a command runs another.
 func takesCommand(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "-- COMMAND") }

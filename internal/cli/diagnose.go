@@ -225,7 +225,7 @@ func evidenceFiles(paths []string) (out []string, err error) {
 	return out, nil
 }
 
-// evidenceIn returns the logs and snapshots in a folder and those below it, down to a depth.
+// evidenceIn returns the logs and snapshots in a folder and in the folders below it, down to a depth.
 func evidenceIn(folder string, depth int) (out []string, err error) {
 	entries, err := files.ReadDir(folder, mostInFolder)
 	if err != nil {

@@ -141,7 +141,7 @@ var lacks = map[string]string{
 	"estimate --model memory.snug --batch 64 --lengths lognormal:160,0.6,1024":                                      "the steps in the profile do not differ",
 }
 
-// words returns the words of a command line; quotes keep spaces.
+// words returns the words of a command line. A word in quotes may contain spaces.
 func words(line string) (out []string) {
 	for i, part := range strings.Split(line, `"`) {
 		if i%2 == 1 {

@@ -66,7 +66,7 @@ var fieldBases = []struct {
 	{"use_reentrant", fieldBase{"model.name": "bert-base", "model.head": "sequence-classification", "batch": 64, "seq": 128, "checkpointing": true}},
 }
 
-// fieldValues are values to try for fields whose kind is not enough to choose them.
+// fieldValues are the values to try for fields for which the kind does not suggest any.
 var fieldValues = map[string][]any{
 	"accumulation": {4}, "seq": {128}, "batch": {3}, "target_seq": {32}, "steps": {1}, "seed": {7}, "limit": {uint64(1 << 30)},
 	"lengths": {[]int{16, 64}, map[string]any{"uniform": []int{8, 128}}}, "tokenizer": {"tokenizer.json"}, "allocator": {"expandable_segments:True", "max_split_size_mb:32"},

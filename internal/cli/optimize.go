@@ -182,7 +182,7 @@ func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*to
 	return o.today(env)
 }
 
-// searched returns the status line after n simulated runs.
+// searched returns a function for the status line, which shows the number of simulated runs.
 func searched(simulated *atomic.Int64) func() string {
 	return func() string { return fmt.Sprintf("searching, %d runs simulated", simulated.Load()) }
 }

@@ -36,7 +36,7 @@ func (t *today) library(s *setup.Setup) plan.Library {
 	return plan.Library{PEFT: a.PEFT, Weights: a.Weights, Precision: a.Precision}
 }
 
-// example is used if nothing else is found: a small GPT-2, as in tutorials.
+// example returns the run that is used if nothing else is found: a small GPT-2, as in tutorials.
 func example() map[string]any {
 	return map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "accumulation": 16.0, "seq": 1024.0}
 }

@@ -92,7 +92,7 @@ func (o origin) text(err error) string {
 	return oneLine(err.Error())
 }
 
-// located returns the text with the position in a file that it refers to. Text that begins with a flag does not
+// located returns an error's text with the file position that it refers to. Text that begins with a flag does not
 // refer to a file.
 func (o origin) located(err error) string {
 	text, place := o.text(err), o.place

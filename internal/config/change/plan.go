@@ -37,7 +37,7 @@ type Change struct {
 	Warnings []string
 }
 
-// Value is one value that changes: From is empty if it is new.
+// Value is one value that changes. From is empty if the value is new.
 type Value struct {
 	File     string   // relative to the folder
 	Path     doc.Path // path of the value in the file
@@ -74,7 +74,8 @@ type Rewrite struct {
 	Before, After []byte // the whole file, as read and as it will be
 }
 
-// PlanRewrites returns a change that replaces whole files. A file that is no longer as it was read is an error.
+// PlanRewrites returns a change that replaces whole files. It returns an error if a file has changed since it was
+// read.
 func (s *Store) PlanRewrites(list []Rewrite) (*Change, error) {
 	p := planning{store: s, files: map[string]*File{}}
 	for _, r := range list {

@@ -181,7 +181,7 @@ func removedError(files ...string) error {
 	return fmt.Errorf("%s: removed since snug changed it; --force restores the old file", strings.Join(files, ", "))
 }
 
-// isOld reports whether a file, nil if missing, is as before the change.
+// isOld reports whether a file's content, nil if the file is missing, is the same as before the change.
 func (f *journalFile) isOld(now []byte) bool {
 	return now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
 }
@@ -203,7 +203,7 @@ func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	if err := s.folder.Remove(revertName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing %s: %w", s.at(revertName), explain(err))
 	}
-	// If this is lost, the next snug finds the mark and has nothing to do.
+	// If the removal of the mark is lost, the next snug finds the mark and has nothing to do.
 	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }

@@ -157,7 +157,7 @@ func (c *planner) namesWeights(b projects.Bound) bool {
 		slices.ContainsFunc(c.project.BindingsOf("weights"), func(w projects.Bound) bool { return w.File == b.File && w.Path.Equal(b.Path) })
 }
 
-// stagesKept adds a note for each setting on the stages that do not change.
+// stagesKept adds notes about the stages that do not change, one for each setting.
 func (c *planner) stagesKept() {
 	places := map[string][]string{}
 	for _, b := range c.kept {

@@ -72,7 +72,8 @@ func (r *Run) bestOf(setting string) any {
 	return best
 }
 
-// firstNonNil returns the first of two values; tables and file order determine precedence.
+// firstNonNil returns the first of two values that is not nil. The tables and the order of files determine which
+// comes first.
 func firstNonNil(first, v any) any {
 	if first != nil {
 		return first
@@ -129,8 +130,8 @@ func (r *Run) Whole(setting string) int {
 	return n
 }
 
-// DefaultValue returns the default of the run's system. "auto" in DeepSpeed's file leaves the value to the
-// trainer.
+// DefaultValue returns the default of a setting in the run's system. "auto" in DeepSpeed's file leaves the value
+// to the trainer.
 func (r *Run) DefaultValue(setting string) any {
 	isSet := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
 		return (b.Value != projects.Auto || !b.Source.System.Tied) && !leavesToTrainer(b)

@@ -138,8 +138,8 @@ func (r *Run) computedSettings(run map[string]any) []string {
 	return out
 }
 
-// dividedBatch returns the warning that a program divides its batch, unless the user gives one: the figures are
-// for the number as written.
+// dividedBatch returns the warning that a program divides its batch, but the figures are for the number as
+// written. There is none if the user gives a batch.
 func (r *Run) dividedBatch(run map[string]any) []string {
 	for _, b := range r.BindingsOf("batch") {
 		if by := b.DividedBy(); by != "" && fmt.Sprint(run["batch"]) == fmt.Sprint(b.Value) {
