@@ -21,7 +21,7 @@ func holeOf(i int32, tie uint64) hole { return hole(tie<<blockBits | uint64(i)) 
 func (x hole) block() int32 { return int32(x & (1<<blockBits - 1)) }
 
 // Up to 2 MiB, each multiple of the quantum has its own bin, so that a bin's holes are sorted by word alone.
-// Above, each doubling has 64 bins, and holes are also sorted by size, which is looked up in the block.
+// Above, each doubling has 64 bins, and holes are sorted by size first, which is looked up in the block.
 const (
 	fineLog    = 21
 	fineBins   = 1 << fineLog / quantum

@@ -101,7 +101,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	order := systems.All()
 	rank := func(s *Source) int {
 		if s.System.For != nil {
-			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // ranked like a script with flags, which set its arguments
+			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // a program ranks like a shell script, which may set its arguments with flags
 		}
 		return slices.Index(order, s.System)
 	}
