@@ -31,7 +31,7 @@ type Answer struct {
 	Versions Versions `json:"versions,omitzero"`
 	// Source says whether the run was simulated or recorded.
 	Source Source `json:"source"`
-	// Interval is the smallest and the largest reservation that is expected.
+	// Interval is the lowest and the highest peak reservation to expect.
 	Interval [2]Bytes `json:"interval"`
 	// Evidence describes the measured runs that the interval comes from.
 	Evidence *Evidence `json:"evidence,omitempty"`
@@ -116,14 +116,14 @@ type Evidence struct {
 	Lacks  string `json:"lacks,omitempty"`  // a setting that none of them had, so they are only similar
 }
 
-// Varying describes a run with varying lengths beyond its peak figures.
+// Varying has the figures that only a run with varying lengths has.
 type Varying struct {
 	Steps      int `json:"steps"`       // optimizer steps that were simulated
 	Longest    int `json:"longest"`     // tokens of the longest batch
 	PeakStep   int `json:"peak_step"`   // the step in which reserved memory peaked, counting from 1
 	PeakLength int `json:"peak_length"` // tokens of that step's longest batch
-	// Orders is the number of sample orders that were simulated; 0 if the lengths were given in order, or the run is
-	// too long for that.
+	// Orders is the number of sample orders that were simulated; 0 if the lengths were given in order, or if the
+	// run is too long to simulate several.
 	Orders int `json:"orders,omitempty"`
 	// Spread is the smallest and the largest peak reservation among those orders.
 	Spread *[2]Bytes `json:"spread,omitempty"`

@@ -100,7 +100,7 @@ func compiles(n ast.Node) bool {
 // Package files has replacements.
 var reading = []string{"os.Open", "os.ReadFile", "os.DirFS", "io.ReadAll", "fs.ReadFile", "os.OpenFile", "os.OpenRoot"}
 
-// readersOfTheirOwn lists the places that may call them, with the reason.
+// readersOfTheirOwn lists the places that may call the functions in reading, with the reason.
 var readersOfTheirOwn = map[string]string{
 	"internal/files":                 "the one reader",
 	"internal/config/change":         "opens a project's folder as an os.Root, with bounds of its own",

@@ -69,14 +69,15 @@ func TestCancelledSearchEnds(t *testing.T) {
 	}
 }
 
-// maxAfter is the number of simulated runs that may have been waiting for a processor.
+// maxAfter limits the context checks after the cancellation. Each simulated run that was waiting for a processor
+// still makes one.
 const maxAfter = 60
 
 // asksOf returns the numbers of context checks after which each call is cancelled.
 func asksOf(name string) []int64 {
 	switch name {
 	case "estimate":
-		return []int64{0, 1, 2, 3, 10, 20} // the last ones are inside the interval computation
+		return []int64{0, 1, 2, 3, 10, 20} // the last values are inside the interval computation
 	case "max batch":
 		return []int64{0, 1, 3, 6, 30, 60}
 	case "optimize":

@@ -59,7 +59,7 @@ func unknownType(in *setup.Setup) error {
 func fieldsOf(s *Setup) (map[string]any, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
-		var field *FieldError // encoding/json wraps it
+		var field *FieldError // encoding/json wraps the FieldError
 		if errors.As(err, &field) {
 			return nil, field
 		}
@@ -96,7 +96,7 @@ func setupOf(in *setup.Setup, model Model) *Setup {
 	}
 	out := &Setup{}
 	if data, err := json.Marshal(&plain); err == nil {
-		_ = json.Unmarshal(data, (*plainSetup)(out)) // the tests check that both have the same fields with the same types
+		_ = json.Unmarshal(data, (*plainSetup)(out)) // tests check that both types have the same fields
 	}
 	head := out.Model.Head
 	out.Model, out.Sizes = model, in.Sizes

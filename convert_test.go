@@ -283,7 +283,7 @@ func valueAt(fields map[string]any, name string) any {
 func leaves(t reflect.Type, at string) []string {
 	var out []string
 	for name, of := range jsonNames(t) {
-		if of.Kind() == reflect.Struct && of != reflect.TypeFor[setup.Lengths]() { // which is a string in JSON
+		if of.Kind() == reflect.Struct && of != reflect.TypeFor[setup.Lengths]() { // Lengths is a string in JSON
 			out = append(out, leaves(of, at+name+".")...)
 		} else {
 			out = append(out, at+name)

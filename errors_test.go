@@ -209,7 +209,8 @@ func (c *counted) Close() error {
 	return nil
 }
 
-// TestSizesOfAProfile checks that quantities without a struct field are fields in JSON.
+// TestSizesOfAProfile checks that a profile's quantities that have no struct field are read from JSON into Sizes
+// and written back.
 func TestSizesOfAProfile(t *testing.T) {
 	text := `{"batch":2,"frames":16,"model":{"profile":"memory.snug"}}`
 	s, err := snug.Parse([]byte(text))

@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 		}
 		data, err := json.Marshal(s)
 		if errors.As(err, &field) {
-			return // the model is given twice
+			return // such as a model that is given in two ways
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -142,7 +142,7 @@ func TestBigSnapshot(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), shows("verdict", "gpt2"))
-	// Measures the longest time between two frames while the snapshot is opened and drawn.
+	// Measure the longest time between two frames while the snapshot is opened and drawn.
 	do(t, ctx, "measuring", script(`window.longest = 0; { let last = performance.now(); const tick = (now) => { longest = Math.max(longest, now - last); last = now; requestAnimationFrame(tick); }; requestAnimationFrame(tick); }
 		window.drawn = new Promise((done) => document.getElementById("drawing").addEventListener("load", () => done(performance.now() - begin)))`))
 	do(t, ctx, "uploading", script(`window.begin = performance.now()`), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{big}))
@@ -158,7 +158,7 @@ func TestBigSnapshot(t *testing.T) {
 	}
 }
 
-// seconds evaluates an expression in milliseconds.
+// seconds returns the value of an expression that yields milliseconds.
 func seconds(t *testing.T, ctx context.Context, expression string) time.Duration {
 	t.Helper()
 	ms, err := chromedp.Run(ctx, chromedp.Evaluate[float64](expression, chromedp.EvalAwaitPromise))

@@ -28,8 +28,8 @@ var version = "0.5.0-dev"
 var commit string
 
 func main() {
-	debug.SetGCPercent(400)         // snug is short-lived: memory is cheaper than collecting garbage,
-	debug.SetMemoryLimit(640 << 20) // up to this limit; a lower one costs more time than it saves memory
+	debug.SetGCPercent(400)         // snug is short-lived, so collect garbage rarely
+	debug.SetMemoryLimit(640 << 20) // unless memory nears this limit; a lower limit would cost too much time
 	info, _ := debug.ReadBuildInfo()
 	build := cli.BuildOf(version, info)
 	build.Revision = cmp.Or(build.Revision, commit)
@@ -40,7 +40,7 @@ func main() {
 		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 		WriteFile: writeFile,
 		Listen:    func(address string) (net.Listener, error) { return net.Listen("tcp", address) },
-		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // a long run should stay small
+		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // a long-running command should use little memory
 		HoldsMuch: func() { debug.SetMemoryLimit(420 << 20) }, // a lower limit would keep the collector busy all the time
 	}, os.Args[1:]))
 }

@@ -16,7 +16,7 @@ import (
 // and buckets to the recording (estimate.Kept). The error of this is determined for runs that can also be simulated,
 // where the simulation is exact to the byte.
 
-// ways are the settings with which a run uses more than was recorded.
+// ways are settings under which a run takes more memory than its recording.
 var ways = []map[string]any{
 	{"accumulation": 2.0},
 	{"accumulation": 4.0},
@@ -26,7 +26,7 @@ var ways = []map[string]any{
 	{"accumulation": 4.0, "dist": map[string]any{"kind": "ddp", "world": 2.0, "bucket_view": true}},
 }
 
-// added returns the errors of such estimates.
+// added returns the errors of estimates that add gradients or buckets to a recording.
 func added(ladders []ladder) (out estimate.Range, err error) {
 	for _, l := range ladders {
 		if (&Row{Fields: l.rows[0].Setup}).Custom() {
@@ -63,7 +63,7 @@ func (l *ladder) added() (out []float64, err error) {
 	return out, err
 }
 
-// batches returns the recorded batches, doubled as long as there is a run of that size.
+// batches returns each recorded batch and its doublings, up to the largest measured batch.
 func (l *ladder) batches() (out []float64) {
 	largest := int64(0)
 	for i := range l.rows {

@@ -108,7 +108,7 @@ func (r *Report) evaluated(b *strings.Builder) {
 	}
 }
 
-// bestOf returns the fastest choice for a run, among those measured again if there are any.
+// bestOf returns the fastest choice for a run. If some choices were measured repeatedly, it considers only those.
 func (r *Report) bestOf(run string) measuredChoice {
 	of := slices.DeleteFunc(slices.Clone(r.Choices), func(c measuredChoice) bool { return c.Run != run })
 	if slices.ContainsFunc(of, measuredChoice.repeated) {
@@ -134,8 +134,8 @@ type measuredOverhead struct {
 	Batch   int     `json:"batch"`
 	Plain   float64 `json:"plain_ms"` // median step time
 	Probed  float64 `json:"probed_ms"`
-	Paired  float64 `json:"paired"` // median of the rounds' own ratios, minus one
-	Low     float64 `json:"low"`    // nine in ten resamples of Paired are between Low and High
+	Paired  float64 `json:"paired"` // median over the rounds of probed/plain time, minus one
+	Low     float64 `json:"low"`    // Low and High bound nine in ten bootstrap samples of Paired
 	High    float64 `json:"high"`
 	Rounds  int     `json:"rounds"`
 	Events  int     `json:"events"` // events recorded per step; 0 if not counted

@@ -14,7 +14,7 @@ import (
 type Case struct {
 	*Row
 	Estimated *estimate.Answer // the estimate, or nil
-	WithSkips *estimate.Answer // the estimate given which updates the run skipped; nil if it skipped none
+	WithSkips *estimate.Answer // the estimate for a run that skips the same updates; nil if the run skipped none
 	Err       error            // why there is no estimate
 }
 
@@ -58,7 +58,7 @@ type MaxCase struct {
 	OOMs      []OOM // the runs that ran out of memory
 }
 
-// OOM compares the request that a run failed with to the simulated one.
+// OOM compares the request that failed in a real run with the one that fails in the simulation.
 type OOM struct {
 	Batch            int    // the batch of the run
 	Estimated, Truth string // in PyTorch's format: "3.07 GiB"

@@ -15,7 +15,7 @@ type Stats struct {
 	Cases  int     // the number of runs
 	Exact  int     // runs whose estimate is exact to the byte
 	Median float64 // the median of the absolute errors
-	P95    float64 // their 95th percentile
+	P95    float64 // the 95th percentile of the absolute errors
 	Worst  float64 // the largest error, with its sign
 	Under  int     // estimates that are too low by more than a thousandth
 	Low    float64 // the lowest value of measured/estimated, minus one
@@ -52,7 +52,7 @@ func summarize(errs []float64) Stats {
 	return s
 }
 
-// Group is the summary of the cases with one name.
+// Group summarizes the cases of one family or option.
 type Group struct {
 	Name string // the family or option
 	Stats

@@ -61,7 +61,7 @@ func judge(cases []*Case) []Judged {
 	return out
 }
 
-// again reports whether two cases are the same run.
+// again reports whether two cases are measurements of the same run.
 func (c *Case) again(o *Case) bool {
 	return o.Card.Name == c.Card.Name && o.Estimated.PeakReserved == c.Estimated.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
 }
@@ -89,8 +89,8 @@ func (c *Case) holds(interval [2]uint64) bool {
 type Held struct {
 	Name           string  // the group
 	Runs           int     // the number of runs
-	Itself, Family int     // inside the interval derived without the run itself, and without its family
-	Width          float64 // median width of the first, as a fraction of the estimate
+	Itself, Family int     // number of runs inside the interval derived without the run itself, and without its family
+	Width          float64 // median width of the interval derived without the run itself, as a fraction of the estimate
 }
 
 // heldBy returns the counts for each name.
@@ -127,7 +127,7 @@ func count(b bool) int {
 	return 0
 }
 
-// kinds are the groupings in which runs are judged.
+// kinds are the ways to group runs in the section on intervals.
 var kinds = []struct {
 	name  string
 	names func(*Case) []string

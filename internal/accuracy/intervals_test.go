@@ -36,7 +36,8 @@ func TestIntervalsHoldOutOfSample(t *testing.T) {
 	}
 }
 
-// TestJudgedWithoutItsRepeats checks that a run that was made twice is judged by neither.
+// TestJudgedWithoutItsRepeats checks that the interval for a run that was measured twice is derived from neither
+// measurement.
 func TestJudgedWithoutItsRepeats(t *testing.T) {
 	rows, err := loadAll(os.DirFS("../../testdata/measured"), "dev_dist.jsonl", "more_dist.jsonl")
 	if err != nil {
@@ -57,8 +58,9 @@ func TestJudgedWithoutItsRepeats(t *testing.T) {
 }
 
 // TestUnknownKernelsWidenEveryRun checks that on a card for which the memory of some kernel is unknown, every run
-// that uses the kernel has a wider interval, as a share of its estimate, than on the measured card. Runs in float16
-// are excluded: a third of the peak may be missing if updates are skipped, and that differs by card as well.
+// that uses the kernel has a wider interval, as a share of its estimate, than on the measured card. Runs in
+// float16 are excluded, because skipped updates may lower the peak by a third, and by a different share on each
+// card.
 func TestUnknownKernelsWidenEveryRun(t *testing.T) {
 	rows, err := Load(os.DirFS("../../testdata/measured"), devFile)
 	if err != nil {

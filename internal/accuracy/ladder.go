@@ -17,7 +17,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// ladderFiles have models at several batches, the smaller ones recorded.
+// ladderFiles contain models measured at several batches, with recordings at the smaller ones.
 var ladderFiles = []string{"dev_ladder.jsonl", "more_ladder.jsonl"}
 
 // Rung is a prediction from recordings at small batches, with the real run.

@@ -39,7 +39,7 @@ const (
 // Report holds all results of the comparison.
 type Report struct {
 	Cases         []Case             // cases from all files
-	IntervalsOnly []Case             // cases from the files that count only for intervals
+	IntervalsOnly []Case             // cases from the files that are used only for intervals
 	Held          []Case             // runs that were only timed and not used to calibrate
 	Again         []Case             // runs of Cases and Held, timed once more
 	Added         estimate.Range     // errors of profiles with added gradients or buckets
@@ -196,7 +196,7 @@ func section(b *strings.Builder, title, column string, groups []Group) {
 	}
 }
 
-// listed is the error from which a case is listed.
+// listed is the smallest error for which the report lists a case.
 const listed = 0.005
 
 func (r *Report) exceptions(b *strings.Builder) {
@@ -229,7 +229,7 @@ func (c *Case) note() string {
 		n, of, signed(off(c.WithSkips.PeakReserved, c.Measured.PeakReserved)))
 }
 
-// again returns the result for the same case when it was measured for longer.
+// again returns the result for the same case measured over more steps.
 func (r *Report) again(c *Case) string {
 	for i := range r.Cases {
 		if o := &r.Cases[i]; o.File == longer && o.ID() == c.ID()+twentySteps && o.Estimated != nil {

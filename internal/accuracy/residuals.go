@@ -9,8 +9,8 @@ import (
 	"snug/internal/estimate"
 )
 
-// Off returns how far the measurement is outside the bounds of the estimate, as a share of the nearer bound. What
-// cannot be known before the run is not an error of the estimate.
+// Off returns how far the measurement is outside the bounds of the estimate, as a share of the nearer bound. The
+// bounds cover what cannot be known before the run, so that this does not count as an error.
 func (c *Case) Off() float64 {
 	least, most := c.Estimated.Ends()
 	truth := c.Measured.PeakReserved
@@ -56,7 +56,8 @@ func outwards(low, high float64) (float64, float64) {
 	return math.Floor(low*1e4) / 1e4, math.Ceil(high*1e4) / 1e4
 }
 
-// several returns, by kind, the errors of runs over several GPUs relative to one figure, in either direction.
+// several returns the lowest and the highest error of runs on several GPUs, by kind of parallelism; "" is all
+// kinds.
 func (r *Report) several() map[string]estimate.Range {
 	out := map[string]estimate.Range{}
 	for _, c := range r.judged() {

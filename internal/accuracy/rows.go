@@ -54,8 +54,8 @@ func (r *Row) Seconds() []float64 {
 }
 
 // Skipped returns the number of updates that the real run skipped at its start because its scaled gradients
-// overflowed. Until the first update there are no states, which take eight bytes per parameter for Adam and four for
-// momentum.
+// overflowed. The memory after each step shows this: until the first update there are no optimizer states, which
+// take eight bytes per parameter for Adam and four for momentum.
 func (r *Row) Skipped() int {
 	m, n := &r.Measured, 0
 	if r.Setup == nil || r.Setup.Precision != "amp-fp16" {
@@ -78,7 +78,7 @@ func (r *Row) Skipped() int {
 type Try struct {
 	Batch int    `json:"batch"` // samples per forward pass
 	Fits  bool   `json:"fits"`  // whether it ran to the end
-	OOM   string `json:"oom"`   // PyTorch's out-of-memory message, if it did not
+	OOM   string `json:"oom"`   // PyTorch's out-of-memory message if the batch did not fit
 }
 
 // ID returns the name of the case.

@@ -80,7 +80,7 @@ func timedOf(cases []Case) (out []timed) {
 	return out
 }
 
-// summary describes how far off some times are.
+// summary describes how far off the estimated times are.
 func summary(all []timed) string {
 	var abs []float64
 	for _, t := range all {

@@ -157,8 +157,8 @@ func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	}
 }
 
-// splitFront cuts size bytes off the front of i as a new block, and returns it. The old block keeps its identity,
-// including its creation counter, as the tail.
+// splitFront cuts size bytes off the front of block i as a new block, and returns it. The remainder stays block i
+// and keeps its creation counter.
 func (a *Allocator) splitFront(i int32, size uint64) int32 {
 	rest := &a.blocks[i]
 	front := a.newBlock(rest.pool, rest.stream, rest.addr, size)

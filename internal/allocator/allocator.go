@@ -59,13 +59,13 @@ type Allocator struct {
 	streams  []uint64          // the handles of the CUDA streams
 	indices  map[uint64]uint16 // stream indices, by handle
 	ordered  []uint16          // streams sorted by handle; rebuilt on demand
-	ranges   []virtualRange    // expandable segments; 0 means none
+	ranges   []virtualRange    // expandable segments; index 0 means none
 	created  uint64            // creation counter of blocks
 	total    uint64            // device memory reserved
 	limit    uint64            // set by a memory fraction
 	limited  bool
 	fraction float64
-	rounds   bool // whether any division is set; most runs have none
+	rounds   bool // whether roundup_power2_divisions is set, which is rare
 
 	private  []*privatePool
 	captures []capture

@@ -25,8 +25,8 @@ type block struct {
 const (
 	flagAllocated uint8 = 1 << iota
 	flagUnmapped        // expandable: addresses without memory
-	flagUsed            // other streams were recorded (pendingFrees.uses)
-	flagHeld            // the recording has an event for the completion of its free
+	flagUsed            // other streams use the block (pendingFrees.uses)
+	flagHeld            // the recording contains the event that completes its free
 )
 
 // idle reports whether the block is neither in use nor pending. It may be unmapped.
@@ -89,8 +89,8 @@ func (a *Allocator) linkAfter(i, b int32) {
 	}
 }
 
-// merge merges the neighbour src into dst and returns how many bytes dst gained. It returns 0 if the neighbour is in
-// use, pending, or differs in whether it is mapped.
+// merge merges the neighbour src into dst and returns how many bytes dst gained. It returns 0 if the neighbour is
+// in use or pending, or if only one of the two is mapped.
 func (a *Allocator) merge(dst, src int32) uint64 {
 	if src == 0 {
 		return 0

@@ -34,7 +34,7 @@ func (a *Allocator) growExpandable(r *request) int32 {
 		return 0
 	}
 	for a.blocks[c].size < r.size {
-		// A free block followed by an unmapped one, which merges with it when mapped.
+		// c is followed by an unmapped block, which merges with it when mapped.
 		u := a.blocks[c].next
 		if u == 0 || !a.mapPages(u, min(r.size-a.blocks[c].size, a.blocks[u].size)) {
 			return 0

@@ -8,7 +8,7 @@ package allocator
 
 // pendingFrees are the blocks between the two halves of a free.
 type pendingFrees struct {
-	queues    [][]int32          // by stream: blocks waiting for an event on it
+	queues    [][]int32          // for each stream, the blocks waiting for an event on it
 	queued    int                // blocks in all queues
 	done      bool               // events count as done when an allocation checks them
 	uses      map[int32][]uint16 // streams recorded on a block

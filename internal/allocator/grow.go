@@ -92,7 +92,7 @@ func (a *Allocator) countShrink(p *pool, bytes uint64) {
 }
 
 // rejects reports whether throw_on_cudamalloc_oom makes the request fail immediately, because it exceeds the card's
-// memory fraction. A limit, if set, is checked first and leads to the usual sequence.
+// memory fraction. A request that exceeds a limit goes through the usual steps instead.
 func (a *Allocator) rejects(r *request) bool {
 	if !a.opt.ThrowOnOOM || a.limited && a.total+r.segment > a.limit {
 		return false

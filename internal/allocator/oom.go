@@ -56,7 +56,8 @@ func (e *OutOfMemoryError) Error() string {
 	return b.String()
 }
 
-// capacity returns a word that 2.1 misspelt. It is kept because logs are searched for it.
+// capacity returns the word "capacity", which 2.1 misspelt. The misspelling is kept because people search logs
+// for the exact text.
 func (e *OutOfMemoryError) capacity() string {
 	if !e.Version.AtLeast(2) {
 		return "capacty"

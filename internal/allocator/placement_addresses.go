@@ -15,7 +15,7 @@ type addresses struct {
 	owner  map[uint64]int32 // the chunk of each placed address
 	gone   int              // the number of released chunks
 	gaps   []span           // released ranges, by address
-	floor  uint64           // everything below is unused
+	floor  uint64           // all addresses below it are unused
 	spare  []span           // memory for the hole lists of new chunks
 	work   uint64           // number of gaps and holes examined
 	undo   undo

@@ -20,7 +20,7 @@ func (s span) bytes() uint64 { return s.hi - s.lo }
 // if the two are adjacent.
 type chunk struct {
 	span
-	holes []span // by address, never touching
+	holes []span // sorted by address, never adjacent
 	room  uint64 // the largest hole, so that a full chunk is skipped quickly
 }
 

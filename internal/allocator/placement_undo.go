@@ -10,7 +10,7 @@ type undo struct {
 	spans []span // spans of all steps, one after the other
 }
 
-// driverState is the rest of a driver's state.
+// driverState is a driver's state except for its addresses.
 type driverState struct {
 	used, next, nextRange uint64
 	takes, handles        int

@@ -28,7 +28,7 @@ type PlayOptions struct {
 	Stop func() error
 }
 
-// stopEvery is the number of events between calls of Stop, which take some milliseconds.
+// stopEvery is the number of events between calls of Stop. Playing that many takes a few milliseconds.
 const stopEvery = 1 << 16
 
 // Result is the outcome of a replay. Indices refer to the trace's events; a peak that existed before the first event

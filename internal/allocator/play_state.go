@@ -4,8 +4,8 @@ package allocator
 
 import "snug/internal/stream"
 
-// state is a hash of everything that determines what the allocator does next. The number of retries is kept apart,
-// because a part of the trace with retries is not skipped.
+// state is a hash of everything that determines what the allocator does next. The number of retries is stored
+// separately, because a part of the trace with retries is not skipped.
 type state struct{ blocks, retries uint64 }
 
 // newSkips returns the parts of a trace that may be skipped. There are none if the outcome depends on more than the

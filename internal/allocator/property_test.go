@@ -133,7 +133,8 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// TestInvariantsAtRandom does the same without shrinking, and reaches states that need many steps.
+// TestInvariantsAtRandom checks the invariants after long random sequences, without shrinking, to reach states
+// that need many steps.
 func TestInvariantsAtRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -10,7 +10,7 @@ import (
 // rangeList is a list of unmapped blocks sorted by address. A run has a few, but a recording can have a hundred
 // thousand, so the list is split into parts and an insertion moves at most one part.
 type rangeList struct {
-	parts [][]int32 // none is empty
+	parts [][]int32 // no part is empty
 }
 
 const rangePart = 512

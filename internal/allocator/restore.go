@@ -4,7 +4,7 @@ package allocator
 
 // restoring is the state of a Restore (state.go) in progress.
 type restoring struct {
-	tails  []int32              // by range: its last block
+	tails  []int32              // the last block of each range
 	newest map[rangeOwner]int32 // the last range of a pool and stream
 }
 

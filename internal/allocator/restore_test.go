@@ -64,7 +64,7 @@ func TestRestoreExpandable(t *testing.T) {
 	}
 	tr := stream.New(2)
 	tr.Reserve(2)
-	tr.Alloc(40<<20, 0) // the gap between the two
+	tr.Alloc(40<<20, 0) // fits in the gap between the two stretches
 	got, err := a.Play(tr, PlayOptions{})
 	if err != nil || got.PeakReserved != 80<<20 {
 		t.Fatalf("reserved %d, %v", got.PeakReserved, err)

@@ -53,7 +53,7 @@ func (a *Allocator) Segments() []SegmentState {
 	return out
 }
 
-// appendSegments appends the segments in one chain of blocks, which unmapped blocks separate.
+// appendSegments appends the segments in one chain of blocks. Unmapped blocks separate the segments.
 func (a *Allocator) appendSegments(out []SegmentState, head int32) []SegmentState {
 	open := false
 	for i := head; i != 0; i = a.blocks[i].next {

@@ -41,7 +41,8 @@ type Stats struct {
 	DeviceFrees    uint64 // number of calls of cudaFree or cuMemRelease
 }
 
-// counter is a Stat being counted. Freed is computed from the rest, because counting it would slow down every event.
+// counter is a Stat being counted. Freed is computed from the other fields, because counting it would slow down
+// every event.
 type counter struct {
 	current, peak, allocated uint64
 	origin                   uint64 // current when the sums were last reset
@@ -55,7 +56,8 @@ func (c *counter) add(n uint64) {
 	}
 }
 
-// raise is add for the row of all pools, which keeps no totals because they are the sums of the other two rows.
+// raise is add for the row of all pools. That row keeps no totals, because they are the sums of the other two
+// rows.
 func (c *counter) raise(n uint64) {
 	c.current += n
 	if c.current > c.peak {

@@ -80,7 +80,7 @@ type rules struct {
 	newestCaptureFirst  bool
 	emptyCacheInCapture bool // empty_cache is allowed during a capture and affects only released pools
 	overflowPools       bool // MemPools with use_on_oom serve the default pool when memory runs out
-	overflowBeforeFlush bool // they are used before the cache is flushed, not after
+	overflowBeforeFlush bool // such MemPools are used before the cache is flushed, not after
 	deferredAtPoolEnd   bool // frees deferred by a capture complete when it ends
 
 	// Limits and options.

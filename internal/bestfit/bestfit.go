@@ -105,8 +105,8 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	return i
 }
 
-// Moment performs an Alloc and its Free at once. Only the peak changes, unless memory grows, or a block is split and
-// ties go by age: then the merged remainder is a new block.
+// Moment performs an Alloc and its Free at once. Only the peak changes, with two exceptions: memory may grow, and
+// if ties go by age, a block that was split and merged counts as new.
 func (p *Player) Moment(r *Request, stream uint16) {
 	got, _, _ := p.sets[int32(stream)*2+r.pool].best(r)
 	if got == 0 {

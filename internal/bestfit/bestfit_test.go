@@ -61,7 +61,7 @@ func TestIsTheAllocator(t *testing.T) {
 	})
 }
 
-// compare plays a trace here and in package allocator.
+// compare plays a trace here and in package allocator, and compares the peaks.
 func compare(t rapid.TB, tr *stream.Trace, v allocator.Version) {
 	t.Helper()
 	a, err := allocator.New(allocator.NewDriver(1<<58, 0), v, allocator.Options{})
@@ -77,8 +77,8 @@ func compare(t rapid.TB, tr *stream.Trace, v allocator.Version) {
 	}
 }
 
-// TestMomentMakesYounger checks that from 2.12 the oldest of equal blocks wins. A block that is freed immediately is
-// created again where it was split off, so the other one is next.
+// TestMomentMakesYounger checks that from 2.12, where the oldest of equal blocks wins, a Moment makes the block
+// that it splits and merges the youngest, so that the next request gets the other block.
 func TestMomentMakesYounger(t *testing.T) {
 	tr := stream.New(16)
 	x, y := tr.Alloc(9<<20, 0), tr.Alloc(8<<20, 0)
@@ -88,7 +88,7 @@ func TestMomentMakesYounger(t *testing.T) {
 	tr.Alloc(3<<19, 0)
 	tr.Free(x)
 	tr.Free(y)
-	tr.Alloc(19<<20, 0) // fits where the first segment is whole again
+	tr.Alloc(19<<20, 0) // fits only if the first segment is free as a whole
 	for _, minor := range []int{11, 12} {
 		compare(t, tr, allocator.Version{Major: 2, Minor: minor})
 	}

@@ -2,10 +2,10 @@
 
 package bestfit
 
-// bin has the holes of about one size in order, except the first of them. Usually there are few, stored in the bin
-// itself. For a program that leaves a hundred thousand of one size there are chunks, so an insertion never moves more
-// than one of them. Such holes come and go next to each other, so the most recently used chunk is usually the next
-// one used.
+// bin contains the holes of about one size, sorted, except the first. A few holes are stored in the bin itself. A
+// program may leave a hundred thousand holes of one size; they are stored in chunks, so that an insertion moves
+// at most one chunk. The next change is usually close to the last one, so the bin remembers the most recently
+// used chunk.
 type bin struct {
 	n      int32 // number of holes in few
 	last   int32 // the most recently used chunk

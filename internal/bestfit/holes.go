@@ -20,8 +20,8 @@ func holeOf(i int32, tie uint64) hole { return hole(tie<<blockBits | uint64(i)) 
 
 func (x hole) block() int32 { return int32(x & (1<<blockBits - 1)) }
 
-// Up to 2 MiB, each multiple of the quantum has its own bin, so that a bin's holes are sorted by word; above, each
-// doubling has 64 bins, and sizes are looked up.
+// Up to 2 MiB, each multiple of the quantum has its own bin, so that a bin's holes are sorted by word alone.
+// Above, each doubling has 64 bins, and holes are sorted by size first, which is looked up in the block.
 const (
 	fineLog    = 21
 	fineBins   = 1 << fineLog / quantum
@@ -63,7 +63,7 @@ func (h *holes) isCrowded(i uint32) bool { return h.crowded[i/64]>>(i%64)&1 != 0
 
 func (h *holes) bin(i uint32) *bin { return &h.rest[i/64][i%64] }
 
-// place is the position of a hole: first in its bin, or an index into the rest.
+// place is the position of a hole: first in its bin, or a spot among the other holes.
 type place struct {
 	bin   uint32
 	first bool

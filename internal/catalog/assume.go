@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A hub has a hundred copies of each known model, and people keep them in their own folders. Assume maps such a name
-// to the known model with the same name. The comparison ignores only what cannot change a shape: the owner, the
-// folder, and neutralWords next to a size. Anything else may mean a longer vocabulary or other layers.
+// A hub has a hundred copies of each known model, and people keep them in their own folders. Assume maps the name
+// of a copy to the known model. The comparison ignores only what cannot change a shape: the owner, the folder,
+// and neutralWords next to a size. Anything else may mean a longer vocabulary or other layers.
 
 // neutralWords describe how a model was trained or stored, not its architecture.
 var neutralWords = []string{
@@ -25,11 +25,11 @@ var (
 	passedOver = pattern.New(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
 )
 
-// typeWords maps the words for weight types in the names of copies.
+// typeWords maps words in the names of copies to the types of their weights.
 var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
-// Assume returns the model that a name or a path refers to, if it is known under another owner or without a folder,
-// and a description of it; nil if it is not. A checkpoint saved in 4 bits has the quantization_config that
+// Assume returns the known model that a name or a path refers to under another owner or in another folder, and a
+// description of it; nil if there is none. A checkpoint saved in 4 bits has the quantization_config that
 // bitsandbytes saves.
 func Assume(name string) (*Entry, string) {
 	own := words(lastElement(name))
@@ -97,8 +97,9 @@ func lastElement(name string) string {
 	return last
 }
 
-// sameName returns the model whose name has the same words, or the same without neutralWords: the owner's, or else
-// the original. It is nil if there is none, or if there are several of different sizes.
+// sameName returns the model whose name has the same words, or the same words apart from neutralWords. It prefers
+// the owner's model, then the original. It returns nil if there is none, or if there are several of different
+// sizes.
 func sameName(own []string, owner string) *Entry {
 	for _, key := range []func([]string) string{whole, neutral} {
 		want := key(own)

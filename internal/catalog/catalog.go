@@ -42,11 +42,11 @@ type Entry struct {
 	Config map[string]any `json:"config"` // the keys of config.json that determine shapes
 }
 
-// model is a line of either file with the names to find it by, because decoding all lines takes as long as an
-// estimate.
+// model is a line of models.jsonl or variants.jsonl with its names. A line is decoded only when it is looked up,
+// because decoding all lines takes as long as an estimate.
 type model struct{ name, hub, line string }
 
-// models are the lines of models.jsonl, and variants those of variants.jsonl, whose names are the hub's.
+// models are the lines of models.jsonl. variants are the lines of variants.jsonl, which have only hub names.
 var (
 	models   = sync.OnceValue(func() []model { return modelsIn(lines, "name") })
 	variants = sync.OnceValue(func() []model { return modelsIn(variantLines, "hub") })

@@ -18,7 +18,8 @@ type reply[A any] struct {
 }
 
 // answer answers each setup with ask, several at a time, and prints the answers with show, in order. Until an
-// answer is ready, a terminal shows the status. A failed setup does not stop the rest; failed counts them.
+// answer is ready, a terminal shows the status. A failed setup does not stop the others; failed is the number of
+// failed setups.
 func answer[A any](env Env, json bool, status func() string, rs requests, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
 	q := newQueue[A]()
 	defer close(q.stop)

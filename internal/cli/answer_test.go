@@ -43,7 +43,7 @@ func TestAnswersAsItReads(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(err), "100 of 10000 setups could not be answered") || failed != n/100 {
 		t.Errorf("%d failed, %v", failed, err)
 	}
-	if limit := int64(2*runtime.GOMAXPROCS(0) + n/100 + 4); most.Load() > limit { // failed setups are not shown
+	if limit := int64(2*runtime.GOMAXPROCS(0) + n/100 + 4); most.Load() > limit { // every hundredth setup fails, and failed setups are not shown
 		t.Errorf("%d were read ahead, at most %d", most.Load(), limit)
 	}
 }

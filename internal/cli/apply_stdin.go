@@ -17,14 +17,14 @@ import (
 	"snug/internal/setup"
 )
 
-// wanted is the settings to write, and those that no file can contain.
+// wanted contains the settings to write, and notes about settings that no file can contain.
 type wanted struct {
 	values    setup.Values
 	elsewhere []string
-	// advised means that optimize gave the settings: all that it considered, not only those that the user
-	// wants written.
+	// advised is set if the settings come from optimize: they are all that it considered, not only those that the
+	// user wants written.
 	advised bool
-	given   setup.Values // what flags of optimize set to something else than the files do
+	given   setup.Values // settings that optimize's flags set differently from the files
 	notes   []string     // what cannot be written, and why
 }
 
@@ -125,7 +125,7 @@ func (o *optimized) pick(rung string) (setup.Values, error) {
 	return settings, nil
 }
 
-// fromSettings converts the fields of a setup to settings in files. Some do not belong in files.
+// fromSettings converts the fields of a setup to settings in files. Some fields do not belong in files.
 func fromSettings(fields setup.Values) (wanted, error) {
 	var w wanted
 	known := map[string]systems.Setting{}

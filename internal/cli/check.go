@@ -99,12 +99,12 @@ func (o *checkOptions) check() error {
 	case o.flags.Changed("slower") && o.against == "":
 		return errors.New("--slower needs --base REVISION to compare with")
 	}
-	names, err := o.names() // relative to the folder, to be found in the base as well
+	names, err := o.names() // relative to the folder, so that they can be found in the base too
 	o.paths = names
 	return err
 }
 
-// before returns the run of the base, or nil, with a note, if it cannot be estimated.
+// before returns the run of the base. If that cannot be estimated, it returns nil and adds a note.
 func (o *checkOptions) before(ctx context.Context, env Env, c *comparison) (*checked, error) {
 	if o.against == "" {
 		return nil, nil
@@ -152,14 +152,14 @@ func (o *checkOptions) sameBelow(folder string) (start string, err error) {
 	}
 	for _, name := range meaning.Environments {
 		if info, err := os.Stat(filepath.Join(here, name)); err == nil && info.IsDir() {
-			_ = os.Symlink(filepath.Join(here, name), filepath.Join(folder, name)) // fails if the base has it
+			_ = os.Symlink(filepath.Join(here, name), filepath.Join(folder, name)) // fails if the base has its own
 		}
 	}
 	up, err := filepath.Rel(here, working)
 	return filepath.Join(folder, up), err
 }
 
-// side estimates the run of one side's files.
+// side estimates the run of the working tree or of the base.
 func (o checkOptions) side(ctx context.Context, env Env, into room) (*checked, error) {
 	list, err := all(o.requestsIn(env, &o.projectFlags))
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *comparison) print(env Env, json bool) error {
 	return nil
 }
 
-// checked is the run of one side.
+// checked is the run of the working tree or of the base.
 type checked struct {
 	Revision string           `json:"revision,omitempty"` // as given with --base; "" for the working tree
 	Commit   string           `json:"commit,omitempty"`   // its full hash

@@ -16,7 +16,7 @@ import (
 // comparison is the answer of snug check: the run as it is and, if there is one, the run of the base.
 type comparison struct {
 	OK         bool     `json:"ok"`
-	Problems   []string `json:"problems,omitempty"` // why not: CODE: sentence
+	Problems   []string `json:"problems,omitempty"` // why OK is false, each as "CODE: sentence"
 	Here       *checked `json:"here"`
 	Base       *checked `json:"base,omitempty"`
 	Difference *growth  `json:"difference,omitempty"` // from base to here
@@ -62,7 +62,7 @@ func (c *comparison) judge() {
 func (c *comparison) judgeSpeed() {
 	was, is := c.Base.Rate, c.Here.Rate
 	switch {
-	case was == 0 || is == 0 || !*c.Here.answer.Fits: // unknown, or it does not fit
+	case was == 0 || is == 0 || !*c.Here.answer.Fits: // a speed is unknown, or the run does not fit
 		return
 	case c.Base.answer.Fits != nil && !*c.Base.answer.Fits:
 		c.Notes = append(c.Notes, fmt.Sprintf("%s does not fit, so speeds are not compared", c.base))

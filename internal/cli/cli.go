@@ -50,19 +50,19 @@ type Env struct {
 	Stdin          io.Reader                                  // standard input
 	Stdout, Stderr io.Writer                                  // standard output and standard error
 	Getenv         func(string) string                        // looks up an environment variable
-	LookupEnv      func(string) (string, bool)                // nil: a variable is set if Getenv returns a value
+	LookupEnv      func(string) (string, bool)                // if nil, a variable is set if Getenv returns a value
 	Open           func(path string) (io.ReadCloser, error)   // a file that the user named, or a pipe
-	Find           func(path string) (io.ReadCloser, error)   // a regular file found in a folder or named by another file; nil: Open
+	Find           func(path string) (io.ReadCloser, error)   // a regular file found in a folder or named by another file; if nil, Open is used
 	WriteFile      func(path string, data []byte) error       // writes the whole file or nothing
 	GPUs           []gpu.Source                               // ways to list the GPUs of this machine
 	Samplers       []gpu.SampledSource                        // ways to sample them
 	CPUs           int                                        // number of processors; 0 if unknown
 	Environ        func() []string                            // the environment of the commands that snug starts
-	Runner         run.Runner                                 // starts those commands; nil: on this machine
+	Runner         run.Runner                                 // starts those commands; if nil, they run on this machine
 	GoesOn         func()                                     // called when a command will take a long time; may be nil
 	HoldsMuch      func()                                     // called when a command will keep many simulations in memory; may be nil
 	Listen         func(address string) (net.Listener, error) // opens a port for snug serve
-	Build          Build                                      // which snug this is
+	Build          Build                                      // identifies this build of snug
 }
 
 // asksJSON reports whether --json is given before --.
@@ -74,7 +74,7 @@ func asksJSON(args []string) bool {
 }
 
 // Run runs one command line (without the program's name) and returns the exit
-// code. Errors have been printed by then.
+// code. It also prints the error, if any.
 func Run(ctx context.Context, env Env, args []string) int {
 	env.Stdout, env.Stderr = term.NewOutput(env.Stdout, env.Getenv), term.NewOutput(env.Stderr, env.Getenv)
 	root := newRoot(env)
@@ -162,7 +162,8 @@ func (e Env) find(path string) (io.ReadCloser, error) {
 	return e.Find(path)
 }
 
-// opener opens the files that setups name. Only files named on the command line may be pipes.
+// opener returns a function that opens the files that setups name. Only files named on the command line may be
+// pipes.
 func (e Env) opener(typed ...string) func(string) (io.ReadCloser, error) {
 	return func(path string) (io.ReadCloser, error) {
 		if slices.ContainsFunc(typed, func(t string) bool { return t != "" && absolute(t) == absolute(path) }) {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Some commands take a training command after --, which is easily forgotten; its flags are then parsed as
-// snug's.
+// Some commands take a training command after --. Users easily forget the --, and the command's flags are then
+// parsed as snug's.
 
 // takesCommand reports whether a command runs another.
 func takesCommand(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "-- COMMAND") }
@@ -23,8 +23,8 @@ func isModel(cmd *cobra.Command, args []string) bool {
 	return profile != nil && !profile.Changed && len(args) == 1
 }
 
-// isRead reports whether the arguments are files to read rather than a training command: those of a command that runs
-// another only with --watch.
+// isRead reports whether the arguments are files to read rather than a training command. That is possible for a
+// command that starts another only with --watch.
 func isRead(cmd *cobra.Command, args []string) bool {
 	watch := cmd.Flags().Lookup("watch")
 	if watch == nil || watch.Changed {

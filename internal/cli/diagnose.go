@@ -74,7 +74,7 @@ func newDiagnose(env Env) *cobra.Command {
 				return runDiagnoseWatch(cmd.Context(), env, o, args)
 			}
 			if len(args) == 0 && !term.Interactive(env.Stdin) {
-				args = []string{"-"} // a pipe needs no name
+				args = []string{"-"} // standard input is a pipe or a file
 			}
 			return runDiagnose(cmd.Context(), env, o, args)
 		},
@@ -156,7 +156,7 @@ func errorText(args []string) *diagnose.Log {
 	}
 	text := strings.Join(args, " ")
 	if !strings.Contains(text, " ") || isEvidence(text) {
-		return nil // the name of a file
+		return nil // the text is the name of a missing file
 	}
 	log, err := diagnose.ReadLog(strings.NewReader(text))
 	if err != nil || len(log.Messages) == 0 {
@@ -165,7 +165,8 @@ func errorText(args []string) *diagnose.Log {
 	return log
 }
 
-// missingFile adds to the error for an argument that looks like text how to pass a text.
+// missingFile returns the error for a file that cannot be read. If the argument looks like text, the error
+// explains how to pass a text.
 func missingFile(path string, err error) error {
 	if !strings.ContainsAny(path, " \n") {
 		return err
@@ -224,7 +225,7 @@ func evidenceFiles(paths []string) (out []string, err error) {
 	return out, nil
 }
 
-// evidenceIn returns the logs and snapshots in a folder and those below it, down to a depth.
+// evidenceIn returns the logs and snapshots in a folder and in the folders below it, down to a depth.
 func evidenceIn(folder string, depth int) (out []string, err error) {
 	entries, err := files.ReadDir(folder, mostInFolder)
 	if err != nil {
@@ -354,8 +355,8 @@ func (s sourceFiles) kept(script string) *diagnose.Kept {
 	return &diagnose.Kept{Where: fmt.Sprintf("%s:%d", filepath.Base(path), at.Line), Code: at.Source, File: path}
 }
 
-// read returns the path and the content of a source file, or nil. The file is at its path in the snapshot or the
-// traceback, or has the same name next to the files given or in this folder.
+// read returns the path and the content of a source file, or nil. It tries the path in the snapshot or the
+// traceback, then the same name next to the files given and in this folder.
 func (s sourceFiles) read(file string) (path string, src []byte) {
 	places := []string{file, filepath.Base(file)}
 	for _, g := range s.given {

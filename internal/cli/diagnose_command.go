@@ -15,17 +15,17 @@ import (
 	"snug/internal/units"
 )
 
-// runWords is the description of a run, as the arguments of any command that takes one.
+// runWords describes a run as command-line arguments, for any command that accepts such a description.
 type runWords struct {
-	flags []word // that describe the run
+	flags []word // flags that describe the run
 	card  []string
 }
 
 // word is a flag with its value.
 type word struct{ name, text string }
 
-// command returns the arguments that describe the failed run: the flags that were given, or the folder that it was
-// found in, and the card of the message.
+// command returns the arguments that describe the failed run: the flags that were given, or the folder that it
+// was found in, and the card from the error message.
 func (o *diagnoseOptions) command(dir string, s *setup.Setup, card gpu.Card) (c runWords) {
 	if dir != "" && dir != "." {
 		c.flags = append(c.flags, word{"dir", "--dir " + shellWord(dir)})

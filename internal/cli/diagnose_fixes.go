@@ -88,8 +88,8 @@ func scriptOf(s *setup.Setup, dir string) string {
 	return file
 }
 
-// failed returns the setup of the run that failed and where it was found: from flags, or from the configs beside the
-// script that the traceback names, in the folders that were given, or here. It is nil if none is found.
+// failed returns the setup of the failed run and where it was found: in flags, in configs next to the script that
+// the traceback names, in the given folders, or in this folder. The setup is nil if none is found.
 func (o *diagnoseOptions) failed(env Env, v *diagnose.Verdict, paths []string) (*setup.Setup, foundAt, error) {
 	if o.describes(&o.projectFlags) {
 		s, from, err := o.first(env, &o.projectFlags)
@@ -171,7 +171,8 @@ type simulation struct {
 	grows uint64 // bytes that a followed script keeps with each step
 }
 
-// addKept adds what the script keeps: the line that lint found, and the bytes that following the script found.
+// addKept adds what the script keeps from step to step: the line that lint found, and the bytes found by
+// following the script.
 func (s *simulation) addKept(kept *diagnose.Kept, script string) {
 	if kept == nil && s.grows > 0 {
 		kept = &diagnose.Kept{File: script}

@@ -122,7 +122,8 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 	return b.String()
 }
 
-// writeFix writes what to do. A command that does not fit on the line has its own, unbroken, so that it can be copied.
+// writeFix writes what to do. A command that does not fit on the line gets its own line and is not wrapped, so
+// that it can be copied.
 func writeFix(b *strings.Builder, s term.Screen, f diagnose.Fix) {
 	text, command := f.Text(), f.Command
 	if command == "" || utf8.RuneCountInString(text) <= s.Width-2 {

@@ -54,7 +54,7 @@ func runDiagnoseWatch(ctx context.Context, env Env, o diagnoseOptions, command [
 		env.say("saved " + s)
 	}
 	if failed.Err() == nil {
-		return nil // it may have retried with less memory and succeeded
+		return nil // the command may have retried with less memory and succeeded
 	}
 	v, e, err := o.judge(env, read, failed)
 	if err != nil {
@@ -102,12 +102,12 @@ func newLogTee() *logTee {
 	go func() {
 		defer close(t.done)
 		t.log, t.err = diagnose.ReadLog(r)
-		_ = r.CloseWithError(t.err) // a later write must not wait
+		_ = r.CloseWithError(t.err) // later writes must not block
 	}()
 	return t
 }
 
-// stream returns a writer for one of the streams. Their lines do not mix.
+// stream returns a writer for one of the streams. Lines of different streams do not mix.
 func (t *logTee) stream() io.Writer {
 	w := &lineWriter{to: t}
 	t.streams = append(t.streams, w)
@@ -124,7 +124,8 @@ func (t *logTee) end() (*diagnose.Log, error) {
 	return t.log, t.err
 }
 
-// lineWriter passes on whole lines. Its Write never fails: the command's output does not depend on it.
+// lineWriter passes on whole lines. Its Write never fails, so that a problem here does not affect the command's
+// output.
 type lineWriter struct {
 	to   *logTee
 	part []byte

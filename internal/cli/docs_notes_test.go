@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestNotesPage checks that the notes quoted in docs/not-simulated.md still match the code. An ellipsis is a name that
-// the code inserts.
+// TestNotesPage checks that the notes quoted in docs/not-simulated.md still match the code. An ellipsis stands
+// for a name that the code inserts.
 func TestNotesPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/not-simulated.md")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// TestPagesRun runs the commands in README.md and docs, in a folder with the files that they name. None may
-// fail as a mistake; exit codes 0 and 1 are fine. Commands that start a training command are only parsed.
+// TestPagesRun runs the commands in README.md and docs, in a folder with the files that they name. Every command
+// must exit with 0 or 1. Commands that start a training command are only parsed.
 func TestPagesRun(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) < 8 {
@@ -141,7 +141,7 @@ var lacks = map[string]string{
 	"estimate --model memory.snug --batch 64 --lengths lognormal:160,0.6,1024":                                      "the steps in the profile do not differ",
 }
 
-// words returns the words of a command line; quotes keep spaces.
+// words returns the words of a command line. A word in quotes may contain spaces.
 func words(line string) (out []string) {
 	for i, part := range strings.Split(line, `"`) {
 		if i%2 == 1 {

@@ -11,8 +11,8 @@ import (
 )
 
 // recording returns the Env in the form that internal/record needs. The command runs with snug's own streams
-// and environment. It gets no standard input if snug reads that itself (a file named -), and no standard
-// output if that is only for the answer.
+// and environment. It gets no standard input if snug reads that itself (a file named -), and no standard output
+// if that is reserved for the answer.
 func (e Env) recording(events record.Events, file string, answerAlone bool) record.Env {
 	out := record.Env{
 		Stdout: raw(e.Stdout), Stderr: raw(e.Stderr), Environ: e.Environ, LookupEnv: e.lookupEnv, GPUs: e.GPUs, Runner: e.Runner,

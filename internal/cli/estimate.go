@@ -150,8 +150,8 @@ func (o *estimateOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past) 
 	return a, err
 }
 
-// verdict returns the error of a command with failures: for a single setup it is an error, for one of many a
-// finding.
+// verdict returns the command's error if setups failed: the setup's own error if there is only one setup,
+// otherwise a finding.
 func verdict(failed, of int, last error, json bool) error {
 	switch {
 	case failed == 0:

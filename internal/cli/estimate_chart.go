@@ -78,7 +78,7 @@ func (r estimateReport) reference() string {
 	switch {
 	case r.Setup.ComparesWith() != setup.ReferenceModel:
 		return ""
-	case r.Setup.LoRA != nil: // adapters belong to one of the two
+	case r.Setup.LoRA != nil: // only one of the two models has adapters
 		return "with the reference model"
 	}
 	return fmt.Sprintf("%v reference", units.Bytes(r.Components.Parameters/2))

@@ -58,8 +58,8 @@ func (r estimateReport) text(ctx context.Context, s term.Screen) (string, error)
 // moreOfEstimate is shown if a report was cut.
 const moreOfEstimate = "--explain shows the rest: phases, one step over time, the tensors at the peak\n"
 
-// screenful returns the sections that fit the rows of a terminal, with a line about the rest if there is any.
-// If rows is 0, it returns all.
+// screenful returns the sections that fit the rows of a terminal, followed by more if any are omitted. If rows is
+// 0, it returns all.
 func screenful(sections []string, rows int, more string) []string {
 	used := 0
 	for i, x := range sections {
@@ -67,7 +67,7 @@ func screenful(sections []string, rows int, more string) []string {
 			continue
 		}
 		lines := strings.Count(x, "\n") + 1 // plus an empty line, or the prompt
-		const about = 2                     // the line about the rest, and the empty line before it
+		const about = 2                     // more, and the empty line before it
 		last := !slices.ContainsFunc(sections[i+1:], func(x string) bool { return x != "" })
 		if used += lines; rows > 0 && i > 0 && (used > rows || !last && used+about > rows) {
 			return append(slices.Clone(sections[:i]), more)
@@ -92,7 +92,7 @@ func (r estimateReport) run(s term.Screen) string {
 	}
 	r.weights(&b)
 	for _, l := range wrap(settings(r.Setup.AsRecorded()), ", ", s.Width) {
-		if len(l) > s.Width { // a separate list
+		if len(l) > s.Width { // a single setting that is wider than the screen
 			l = strings.Join(wrap(strings.Fields(l), " ", s.Width), "\n")
 		}
 		b.WriteString(l + "\n")

@@ -116,8 +116,8 @@ func (r estimateReport) into() (where string, need, size uint64) {
 // simulates a dozen such runs, in about a second.
 const searchable = 500_000
 
-// whatFits returns a sentence with the largest batch that fits or, if the search takes long, the command that
-// finds it.
+// whatFits returns a sentence with the largest batch that fits or, if the search would take long, the command
+// that finds it.
 func (r estimateReport) whatFits() string {
 	if r.Fits == nil {
 		return "Name a card with --gpu to see whether it fits."
@@ -126,7 +126,7 @@ func (r estimateReport) whatFits() string {
 		return "This run takes a long time to simulate; use snug max-batch to find the largest batch that fits."
 	}
 	m, err := r.largest()
-	if err != nil { // a script has its own batch
+	if err != nil { // a script sets its own batch
 		return fmt.Sprintf("The largest batch is unknown: %v.", err)
 	}
 	return m.text(r.card)

@@ -48,7 +48,7 @@ func exitCode(err error) int {
 	if errors.As(err, &f) {
 		return exitFound
 	}
-	var command *record.ExitError // the exit code of the user's command, or 128 plus its signal: record/interrupt.go
+	var command *record.ExitError // the exit code of the user's command, or 128 plus its signal (see record/interrupt.go)
 	if errors.As(err, &command) {
 		return command.Code
 	}

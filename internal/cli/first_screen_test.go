@@ -38,7 +38,7 @@ func TestFirstScreen(t *testing.T) {
 	}
 }
 
-// TestRestIsNotShown checks that the line about the rest of a plan does not name the ladder if the ladder is shown.
+// TestRestIsNotShown checks that the line about omitted sections does not name the ladder if the ladder is shown.
 func TestRestIsNotShown(t *testing.T) {
 	command := "snug optimize gpt2 --batch 8 --seq 1024 --gpu RTX-3090"
 	c := newConsole(t, "")

@@ -14,7 +14,7 @@ import (
 // room is what a run must fit into: the card that the flags name, or else the card of this machine. A setup
 // with its own limit must fit only that.
 type room struct {
-	named gpu.Card   // without Total if no flag names one
+	named gpu.Card   // has no Total if no flag names a card
 	here  *gpu.Place // the card of this machine; nil if another is named, there is none, or it is not needed
 }
 

@@ -17,8 +17,8 @@ import (
 	"snug/internal/files"
 )
 
-// hostile lists the files that snug opens by itself, each with a command that opens it. Whatever is in the
-// file's place, the command ends, and reports it unless it treats the file as missing.
+// hostile lists the files that snug opens by itself, each with a command that opens it. Whatever is in the file's
+// place, the command must end, and must report it unless it treats the file as missing.
 var hostile = []struct {
 	file, command string
 	says          bool
@@ -56,7 +56,7 @@ var whole = map[string]string{
 
 func TestWhatIsNoFile(t *testing.T) {
 	for _, c := range hostile {
-		for _, kind := range []string{"pipe", "device"} { // the one that needs no memory first
+		for _, kind := range []string{"pipe", "device"} { // the kind that needs no memory comes first
 			dir := t.TempDir()
 			t.Chdir(dir)
 			for name, text := range whole {

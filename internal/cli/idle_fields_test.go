@@ -66,7 +66,7 @@ var fieldBases = []struct {
 	{"use_reentrant", fieldBase{"model.name": "bert-base", "model.head": "sequence-classification", "batch": 64, "seq": 128, "checkpointing": true}},
 }
 
-// fieldValues are values to try for fields whose kind is not enough to choose them.
+// fieldValues are the values to try for fields for which the kind does not suggest any.
 var fieldValues = map[string][]any{
 	"accumulation": {4}, "seq": {128}, "batch": {3}, "target_seq": {32}, "steps": {1}, "seed": {7}, "limit": {uint64(1 << 30)},
 	"lengths": {[]int{16, 64}, map[string]any{"uniform": []int{8, 128}}}, "tokenizer": {"tokenizer.json"}, "allocator": {"expandable_segments:True", "max_split_size_mb:32"},
@@ -77,7 +77,7 @@ var fieldValues = map[string][]any{
 	"versions.peft": {"0.17"}, "versions.trl": {"1.15", "1.10", "0.29"}, "versions.accelerate": {"1.2"}, "completion": {16}, "reference": {"precomputed"},
 }
 
-// impliedDefaults are the default values of fields in their bases if the table has none.
+// impliedDefaults are the default values, in their bases, of fields that have no default in the table.
 var impliedDefaults = map[string]any{
 	"model.head": "masked-lm", "weights": "fp32", "loss": "model", "quantization.adapters": "fp32",
 	"dist.param_dtype": "fp32", "dist.reduce_dtype": "fp32", "dist.load": "whole",
@@ -170,7 +170,7 @@ func shown(t *testing.T, folder, in string, args ...string) shownAnswer {
 		t.Fatalf("%v: %v: %s%s", args, err, out.String(), notes.String())
 	}
 	a.refused, _ = a.figures["error"].(string)
-	for _, name := range []string{"id", "notes", "interval", "evidence", "versions"} { // about the figures, not figures
+	for _, name := range []string{"id", "notes", "interval", "evidence", "versions"} { // these describe the figures but are not figures
 		delete(a.figures, name)
 	}
 	return a

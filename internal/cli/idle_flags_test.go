@@ -100,7 +100,7 @@ var flagCases = map[string]flagCase{
 	"predict --out":       {"predict $A@batch=64 $B@batch=96 --at batch=128 --json", "predict $A@batch=64 $B@batch=96 --at batch=128 --json --out m.snug"},
 }
 
-// flagsBeside are flags that affect no figure, and why they are not tried here.
+// flagsBeside lists the flags that affect no figure, and why they are not tried here.
 var flagsBeside = map[string]string{
 	"--help":             "prints the help",
 	"--version":          "prints the version",

@@ -11,9 +11,8 @@ import (
 	"snug/internal/units"
 )
 
-// loadText returns a paragraph about loading, if the peak is reached while loading because each GPU has the
-// whole model before it is sharded: what the steps need, and how else to load the model. Otherwise it returns
-// "".
+// loadText returns a paragraph if the peak is reached while loading, because each GPU has the whole model before
+// it is sharded. The paragraph states what the steps need and how else to load the model. Otherwise it is "".
 func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
 	b, err := a.Sharded(card)
 	if b == nil || err != nil {

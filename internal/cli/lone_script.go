@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// trainingCalls are calls of which a training script has at least one.
+// trainingCalls are calls. A training script contains at least one of them.
 var trainingCalls = [][]byte{[]byte(".backward("), []byte(".train("), []byte(".fit(")}
 
 // loneScript returns the only script in the folder that trains a model, as a loop; "" if there is none, or several.

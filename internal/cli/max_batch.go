@@ -265,8 +265,8 @@ func (m edge) text(card gpu.Card) string {
 	return text
 }
 
-// held returns the memory that must fit: a limit applies only to what PyTorch reserves, a card also to the
-// rest.
+// held returns the memory that must fit: for a limit only what PyTorch reserves, for a card also the memory
+// outside PyTorch.
 func held(a *estimate.Answer) units.Bytes {
 	if a.Setup.Limit > 0 {
 		return units.Bytes(a.PeakReserved)

@@ -36,10 +36,10 @@ func (f *setupFlags) modelArg(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// isProject reports whether a path is a folder that holds no model.
+// isProject reports whether a path is a folder that does not contain a model.
 func isProject(at string) bool {
 	if at != "." && at != ".." && filepath.Base(at) == at {
-		return false // the name of a model may be that of a folder here
+		return false // a folder here may have the same name as a model
 	}
 	info, err := os.Stat(at)
 	if err != nil || !info.IsDir() {

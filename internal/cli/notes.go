@@ -12,8 +12,7 @@ import (
 	"snug/internal/setup"
 )
 
-// notesOnce prints notes on standard error, which do not change an answer. Each is printed once, even if it
-// applies to many setups.
+// notesOnce prints notes on standard error. Each is printed once, even if it applies to many setups.
 type notesOnce map[string]bool
 
 // about prints the notes about a run on a card.

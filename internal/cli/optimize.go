@@ -114,10 +114,10 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 		return err
 	}
 	none, notes, before := false, notesOnce{}, ""
-	if today.example && (o.json || o.short || len(where.cards) > 1) { // the full report says so itself
+	if today.example && (o.json || o.short || len(where.cards) > 1) { // the full report contains this note
 		notes.say(env, []string{noConfig})
 	}
-	var simulated atomic.Int64 // runs, of all searches
+	var simulated atomic.Int64 // the number of runs simulated in all searches
 	failed, err := answer(env, o.json, searched(&simulated), today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) {
 			return o.plans(ctx, env, s, where, today.library(s), files, &simulated)
@@ -137,7 +137,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 				notes.about(env, now, card)
 				notes.say(env, o.warnings)
 				notes.say(env, files.refusals(p))
-				if len(plans) > 1 || p.Recommended == nil { // a single plan's own notes contain it
+				if len(plans) > 1 || p.Recommended == nil { // otherwise the plan's own notes contain these
 					notes.uncounted(env, now)
 				}
 			}
@@ -182,7 +182,7 @@ func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*to
 	return o.today(env)
 }
 
-// searched returns the status line after n simulated runs.
+// searched returns a function for the status line, which shows the number of simulated runs.
 func searched(simulated *atomic.Int64) func() string {
 	return func() string { return fmt.Sprintf("searching, %d runs simulated", simulated.Load()) }
 }
@@ -225,8 +225,8 @@ func (o *optimizeOptions) plans(ctx context.Context, env Env, s *setup.Setup, wh
 	return []*plan.Plan{p}, err
 }
 
-// stops returns an error if the run would fail on the card in any plan, because only changing a locked
-// setting could avoid it.
+// stops returns an error if the run would fail on the card and no plan can avoid it, because that would require
+// changing a setting that must not change.
 func (o *optimizeOptions) stops(s *setup.Setup, where places, files *writer) error {
 	err := estimate.Runnable(s, where.cards[0])
 	if err == nil || len(where.cards) > 1 {

@@ -64,7 +64,7 @@ func (o *optimizeOptions) show(env Env, t *today, where places, plans []*plan.Pl
 // planJSON is a plan with all its notes.
 type planJSON struct {
 	*plan.Plan
-	Given setup.Values `json:"given,omitempty"` // settings that flags set to something else than the files do
+	Given setup.Values `json:"given,omitempty"` // settings that flags set differently from the files
 	Notes []string     `json:"notes,omitempty"`
 }
 
@@ -139,7 +139,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 		return nil, nil
 	}
 	report.flag = "--apply"
-	report.notes = slices.DeleteFunc(report.notes, func(n string) bool { return slices.Contains(o.warnings, n) }) // they are printed separately
+	report.notes = slices.DeleteFunc(report.notes, func(n string) bool { return slices.Contains(o.warnings, n) }) // warnings are printed separately
 	for _, v := range report.change.Values {
 		plans[0].Files = append(plans[0].Files, plan.File{Path: v.File, Key: v.Path.String(), From: v.From, To: v.To})
 	}

@@ -13,11 +13,11 @@ import (
 	"snug/internal/setup"
 )
 
-// A plan starts from the settings of the files, with flags over them. A flag's value must be written too, even if the
-// plan keeps it: with the files' own value, the recommended batch may not fit.
+// A plan starts from the settings of the files, overridden by flags. A flag's value must be written too, even if
+// the plan keeps it: with the files' own value, the recommended batch may not fit.
 
-// givenOver returns the settings that flags set to something else than the project's files do. The number of GPUs and
-// the model are not among them unless a file sets them.
+// givenOver returns the settings that flags set differently from the project's files. It includes the number of
+// GPUs and the model only if a file sets them.
 func givenOver(project *config.Project, over map[string]any) setup.Values {
 	files := setup.Flat(project.Fields())
 	if name := project.Value("model"); name != nil {
@@ -52,8 +52,8 @@ func givenText(given setup.Values) string {
 	return ", with " + strings.Join(slices.Compact(flags), ", ") + " in place of what the files say"
 }
 
-// addGiven adds the settings that flags gave and the plan keeps to those to write, and notes the ones that the files
-// cannot contain.
+// addGiven adds the settings that flags gave and the plan keeps to the settings to write. It adds a note for each
+// that the files cannot contain.
 func (w *wanted) addGiven(project *config.Project) error {
 	kept, err := fromSettings(slices.DeleteFunc(slices.Clone(w.given), func(v setup.Value) bool {
 		return v.Setting == "model.name" || w.values.Get(v.Setting) != nil

@@ -12,9 +12,9 @@ import (
 // autocasts are the precisions that a plan may switch to.
 var autocasts = []string{"amp-bf16", "amp-fp16"}
 
-// loads returns how the project's files would load the weights under another precision: replacing bf16 with
-// fp16 may change the type of the weights, leave it, or give a run that PyTorch refuses. If flags set either,
-// the files are not consulted.
+// loads sets Loads in each setup: how the project's files would load the weights under another precision.
+// Replacing bf16 with fp16 may change the type of the weights, leave it, or give a run that PyTorch refuses. If
+// flags set the precision or the type of the weights, the files are not consulted.
 func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any, list []request) {
 	if t.project == nil || flags["precision"] != nil || flags["weights"] != nil {
 		return

@@ -63,7 +63,7 @@ type takes struct {
 	Error    string `json:"error"`
 }
 
-// advice returns what optimize predicts, and the settings.
+// advice returns what optimize predicts, and the settings that it recommends.
 func advice(t *testing.T) (takes, map[string]any) {
 	t.Helper()
 	var p struct {

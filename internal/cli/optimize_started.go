@@ -30,7 +30,7 @@ func (o *optimizeOptions) startedScript(words []string) string {
 	return ""
 }
 
-// opened opens the folder's project. It returns none if the settings belong to a script that the command
+// opened opens the folder's project. It returns ErrNothing if the settings belong to a script that the command
 // neither starts nor imports.
 func (o *optimizeOptions) opened(env Env) (*config.Project, error) {
 	project, err := o.projectFlags.open(env)

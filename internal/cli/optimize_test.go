@@ -21,8 +21,8 @@ func (oneCard) Report(context.Context) (*gpu.Report, error) {
 	return &gpu.Report{Devices: []gpu.Device{{Name: "NVIDIA L4", Total: 22 * units.GiB, Free: 22 * units.GiB}}}, nil
 }
 
-// The number of data loader workers depends on the processors of the card's machine, so this machine's are
-// not used for a card elsewhere.
+// The number of data loader workers depends on the processors of the card's machine, so this machine's processors
+// do not matter for a card in another machine.
 func TestWorkersOfTheCardsMachine(t *testing.T) {
 	for _, c := range []struct {
 		args string

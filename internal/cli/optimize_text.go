@@ -115,8 +115,8 @@ func (r planReport) takes(c *plan.Choice) (size, share string) {
 	return units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, r.Card.Total)
 }
 
-// needs returns the memory of a choice and its share of the available memory: the card without what is reserved or kept
-// free. Where nothing fits, only that share explains why.
+// needs returns the memory of a choice and its share of the available memory: the card's memory minus what is
+// reserved or kept free. If nothing fits, only that share explains why.
 func (r planReport) needs(c *plan.Choice) (size, share string) {
 	size, share = r.takes(c)
 	if limit := c.Estimate.Setup.Limit; limit == 0 || r.Card.Total > 0 && limit >= r.Card.Total {

@@ -15,12 +15,12 @@ import (
 	"snug/internal/setup"
 )
 
-// today is the current runs, and where they were found.
+// today contains the current runs, and where they were found.
 type today struct {
 	requests requests
 	limited  bool            // every setup has its own limit; ignored if a card is named
 	project  *config.Project // the project they were read from, or nil
-	given    setup.Values    // what flags set to something else than the project's files do
+	given    setup.Values    // settings that flags set differently from the project's files
 	example  bool            // nothing was found: this is the built-in example
 }
 
@@ -36,7 +36,7 @@ func (t *today) library(s *setup.Setup) plan.Library {
 	return plan.Library{PEFT: a.PEFT, Weights: a.Weights, Precision: a.Precision}
 }
 
-// example is used if nothing else is found: a small GPT-2, as in tutorials.
+// example returns the run that is used if nothing else is found: a small GPT-2, as in tutorials.
 func example() map[string]any {
 	return map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "accumulation": 16.0, "seq": 1024.0}
 }
@@ -134,11 +134,11 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		project.Spans(max(gpus, 1) * o.nodes)
 	}
 	if d, ok := over["dist"].(map[string]any); ok && !o.flags.Changed("dist") {
-		delete(d, "kind") // from the files, or DistributedDataParallel by default
+		delete(d, "kind") // the kind comes from the files, or is DistributedDataParallel by default
 	}
 	t.given = givenOver(project, over)
 	fields := lay(over, o.modelled(env, project.Fields()))
-	if o.recorded != "" { // the recording contains them
+	if o.recorded != "" { // the recording already contains their effects
 		delete(fields, "lora")
 		delete(fields, "quantization")
 	}
@@ -186,7 +186,7 @@ func worldOf(fields map[string]any) int {
 	return max(int(world), 1)
 }
 
-// places is the cards to plan for.
+// places are the cards to plan for.
 type places struct {
 	cards []gpu.Card
 	taken uint64 // bytes of the card that other processes use

@@ -56,7 +56,7 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	for _, lever := range p.Rescue {
 		name, value, _ := strings.Cut(lever, " ")
 		if !slices.Contains([]string{"checkpointing", "precision", "optimizer", "attention"}, name) {
-			continue // a plan never writes it
+			continue // a plan never writes this setting
 		}
 		if _, want, err := systems.ParseSetting(name + "=" + cmp.Or(value, "true")); err == nil {
 			w.writable(name, want)
@@ -67,7 +67,7 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	var out []string
 	for r := range w.refused {
 		if r.setting == "accumulation" {
-			continue // the plan itself reports it if needed
+			continue // the plan's own notes mention this if needed
 		}
 		spares := r.setting == "checkpointing" && r.value == "true" || strings.HasPrefix(r.setting, "dist.") || r.setting == "allocator"
 		if !spares || p.Recommended == nil {

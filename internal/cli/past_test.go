@@ -54,7 +54,7 @@ func TestEstimateBesideStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close() //nolint:errcheck // the end of the test
+	defer lock.Close() //nolint:errcheck // the test is over by then
 	lock.SetMaxOpenConns(1)
 	if _, err := lock.Exec("BEGIN EXCLUSIVE"); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestEstimateBesideStore(t *testing.T) {
 	if got != without {
 		t.Errorf("with a locked store it prints\n%swithout a store\n%s", got, without)
 	}
-	if took > 4*time.Second { // a writer waits for five
+	if took > 4*time.Second { // a writer would wait for five seconds
 		t.Errorf("it waited %v for the store", took)
 	}
 }

@@ -130,7 +130,7 @@ const (
 	ctrlBackslash = "\x1c"
 )
 
-// A command that reads from the terminal gets it, and the shell gets it back afterwards.
+// A command that reads from the terminal is given the terminal, and the shell gets it back afterwards.
 func TestTerminalIsLent(t *testing.T) {
 	for name, x := range map[string]struct{ command, script string }{
 		"input":           {"sh train.sh", "echo ask; read x; echo got-$x; exit 7"},

@@ -63,7 +63,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	out, err := f.requestsOver(env, fields)
 	if file, _ := project.Main(); err != nil || fields["model"] != nil || filepath.Ext(file) == ".py" {
-		return out, err // a program's code is more reliable than names
+		return out, err // a program's own code shows the model, so the files need not be described
 	}
 	return p.describing(project, out), nil
 }
@@ -80,7 +80,8 @@ func (f *setupFlags) describes(p *projectFlags) bool {
 	return err != nil || len(over) > 0 || f.file != "" || len(p.paths) > 0 || f.flags.Changed("dir")
 }
 
-// describing returns requests whose errors say what the files tell about the model, where the program's code shows none.
+// describing returns requests whose errors describe the model as found in the files, if the program's code does
+// not show it.
 func (f *projectFlags) describing(project *config.Project, rs requests) requests {
 	return func(yield func(request, error) bool) {
 		for r, err := range rs {

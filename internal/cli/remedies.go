@@ -35,7 +35,7 @@ func remediesText(ctx context.Context, s *setup.Setup, card gpu.Card, screen ter
 	if len(found) == 1 {
 		title = "It would fit with:"
 	}
-	const takesWidth = 22                    // for the memory of a run: 1023.99 GiB, 100.0 %
+	const takesWidth = 22                    // width of the memory figures, such as 1023.99 GiB, 100.0 %
 	width := screen.Width - 2*2 - takesWidth // minus the indent and the gap
 	var b strings.Builder
 	fmt.Fprintln(&b, title)

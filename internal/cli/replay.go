@@ -67,7 +67,7 @@ func newReplay(env Env) *cobra.Command {
 	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
 	f.Lookup("device").DefValue = "the busiest"
 	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded, or own, chosen by snug")
-	alsoCalled(cmd, "alloc-conf", "allocator") // as in a setup
+	alsoCalled(cmd, "alloc-conf", "allocator") // its name in a setup
 	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd
 }

@@ -127,7 +127,7 @@ func hostsOf(host string) []string {
 	if name, err := os.Hostname(); err == nil {
 		out = append(out, strings.ToLower(name))
 	}
-	addresses, _ := net.InterfaceAddrs() // without them, only the name remains
+	addresses, _ := net.InterfaceAddrs() // on error, only the host name is used
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok {
 			out = append(out, n.IP.String())

@@ -57,7 +57,7 @@ func (f *setupFlags) addSettings(cmd *cobra.Command) {
 	for x, flag := range settingFlags() {
 		addFlag(fs, x, flag)
 	}
-	alsoCalled(cmd, "allocator", "alloc-conf") // as in snug replay
+	alsoCalled(cmd, "allocator", "alloc-conf") // its name in snug replay
 }
 
 // profileExt is the file name extension of a profile.

@@ -19,9 +19,9 @@ import (
 type origin struct {
 	flags map[string]string // the fields set by flags, with the flags
 	under map[string]any    // the fields of a file before flags were applied; nil if there is no file
-	place string            // of the whole setup: file, or file:line
+	place string            // position of the whole setup: file, or file:line
 	lines map[string]string
-	spell func(field string, value any) string // how it is written in the files; nil if there are none
+	spell func(field string, value any) string // returns a field as the files would write it; nil if there are no files
 }
 
 // modelFlags are the flags for a model, which set more than one field.
@@ -92,7 +92,7 @@ func (o origin) text(err error) string {
 	return oneLine(err.Error())
 }
 
-// located returns the text with the position in a file that it refers to. Text that begins with a flag does not
+// located returns an error's text with the file position that it refers to. Text that begins with a flag does not
 // refer to a file.
 func (o origin) located(err error) string {
 	text, place := o.text(err), o.place
@@ -101,9 +101,9 @@ func (o origin) located(err error) string {
 		place = o.lines[field.Field]
 	}
 	if o.spell != nil && field != nil && field.Field == "model.name" && o.flags["model.name"] == "" {
-		text += fmt.Sprintf(" (one like it: --config-path %s --model NAME)", o.place) // a model alone would not use the file
+		text += fmt.Sprintf(" (one like it: --config-path %s --model NAME)", o.place) // with --model alone, the file would not be used
 	}
-	var l lacking // contains the position itself
+	var l lacking // this error contains its position
 	if place == "" || errors.As(err, &l) || strings.HasPrefix(text, "--") || strings.HasPrefix(text, place+":") {
 		return text
 	}
@@ -142,7 +142,7 @@ func fromProject(p *config.Project) origin {
 		if field == "model" {
 			field = "model.name"
 		}
-		if says := b.Value != ""; o.lines[field] == "" || says && !decided[field] { // with bf16: false, fp16 decides
+		if says := b.Value != ""; o.lines[field] == "" || says && !decided[field] { // fp16: true wins over bf16: false
 			o.lines[field], decided[field] = fmt.Sprintf("%s:%d", b.File, b.Line), says
 		}
 	}

@@ -23,8 +23,8 @@ type request struct {
 	err   error
 }
 
-// requests are the setups to process, in order. If there is an error, it comes last, because
-// the rest could not be read.
+// requests are the setups to process, in order. If there is an error, it comes last, because nothing after it
+// could be read.
 type requests = iter.Seq2[request, error]
 
 // requestsOver overrides the file's fields, or makes a setup from the given fields alone. A file may be

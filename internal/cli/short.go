@@ -17,7 +17,7 @@ import (
 
 const shortUsage = "print one line per answer"
 
-// fp32Assumed is said if nothing gives a precision.
+// fp32Assumed is printed if nothing gives a precision.
 const fp32Assumed = "; in fp32, since no --precision is given"
 
 // shortOrJSON returns an error if both flags are given.

@@ -72,7 +72,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
 }
 
-// isSwitch reports whether a flag is on or off.
+// isSwitch reports whether a flag is boolean.
 func isSwitch(f *pflag.Flag) bool { return f != nil && f.Value.Type() == "bool" }
 
 // switchValue returns an error for true or false as an argument, which is meant for the switch before it; nil for other

@@ -27,7 +27,7 @@ type cluster struct {
 	rows map[string]store.Job // this tune's jobs, by run folder
 }
 
-// newCluster returns the cluster for a command, whose batch script it reads.
+// newCluster returns the cluster for a command. It reads the batch script that the command submits.
 func newCluster(t *tuner) (*cluster, error) {
 	out := &cluster{said: make(chan string, 64), rows: map[string]store.Job{}}
 	out.runner.Poll, out.runner.Say = t.o.poll, func(text string) { out.said <- text }
@@ -73,7 +73,7 @@ func (k *cluster) submitted(t *tuner, folder, job string) {
 	k.mu.Lock()
 	row, own := k.rows[folder]
 	k.mu.Unlock()
-	if !own || row.Job == job { // a recording, or a job that was found again
+	if !own || row.Job == job { // a recording's job, or a job that an earlier snug stored
 		return
 	}
 	row.Job = job

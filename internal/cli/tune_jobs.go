@@ -43,7 +43,7 @@ type flights struct {
 	*tuner
 	list      []*flight
 	landed    chan *flight
-	cancelled int // in a row
+	cancelled int // number of cancelled jobs in a row
 }
 
 // climbJobs runs trials as jobs until the climb ends.
@@ -73,7 +73,7 @@ func (t *tuner) climbJobs(ctx context.Context) (err error) {
 			return err
 		}
 		if t.climb.Runs() > 0 && t.climb.Next().Next == nil {
-			j.end(cancel) // the rest cannot change the result
+			j.end(cancel) // the remaining jobs cannot change the result
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (j *flights) adopt(ctx context.Context) error {
 		i := slices.IndexFunc(j.climb.Candidates(), func(c tune.Candidate) bool { return c.Key() == row.Settings })
 		id, _, there := slurm.JobIn(row.Folder)
 		if i < 0 {
-			continue // it may be a candidate from --try, which come later
+			continue // it may be a candidate from --try; those come later
 		}
 		if !there || !run.IsFolder(row.Folder) {
 			j.dropJob(row.Folder)

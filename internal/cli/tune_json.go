@@ -23,7 +23,7 @@ type tuneJSON struct {
 	Decisions  []decisionJSON  `json:"decisions"`            // in order
 	Run        string          `json:"run,omitempty"`        // the command with the best settings, if it has placeholders
 	Files      []plan.File     `json:"files,omitempty"`      // the changes to config files
-	Applied    bool            `json:"applied,omitempty"`    // whether they were written
+	Applied    bool            `json:"applied,omitempty"`    // whether the changes were written
 	Notes      []string        `json:"notes,omitempty"`      // what the user should know
 	Candidates []candidateJSON `json:"candidates,omitempty"` // with --dry-run: the candidates, in order
 }
@@ -31,7 +31,7 @@ type tuneJSON struct {
 type candidateJSON struct {
 	Settings  setup.Values `json:"settings"`
 	Predicted uint64       `json:"predicted,omitempty"`                    // bytes that PyTorch reserves
-	Expected  float64      `json:"predicted_samples_per_second,omitempty"` // by the simulation
+	Expected  float64      `json:"predicted_samples_per_second,omitempty"` // samples per second according to the simulation
 }
 
 type trialJSON struct {

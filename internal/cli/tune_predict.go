@@ -43,8 +43,8 @@ type tuner struct {
 	started     int // trials of this tune and the one that it continues
 	earlier     int // trials of an earlier tune that were used
 	now         runningTrials
-	expected    int      // trials that are still to come, those that are running included, if they go as predicted
-	cluster     *cluster // nil: trials run here
+	expected    int      // unfinished trials, including running ones, if the predictions are right
+	cluster     *cluster // nil if trials run here
 	unpublished bool     // the report could not be stored, and the user was told
 }
 
@@ -93,7 +93,7 @@ func (o *tuneOptions) tunedCommand(args []string) ([]string, error) {
 	return words, err
 }
 
-// useNamedConfigs takes the config files that the command names for those of the run, if they are.
+// useNamedConfigs reads the run from the config files that the command names, if that is possible.
 func (o *optimizeOptions) useNamedConfigs(env Env, words []string) {
 	if len(o.paths) > 0 || o.file != "" {
 		return
@@ -340,7 +340,7 @@ func (t *tuner) recorded(ctx context.Context) ([]tune.Candidate, error) {
 		return nil, errors.New("snug does not know this model and would have to record it first, but --dry-run runs nothing; run snug profile --vary batch=2,3 first, then give --model memory.snug")
 	}
 	if err := t.useRecording(ctx); err != nil {
-		var failed *record.ExitError // the command itself
+		var failed *record.ExitError // the command itself failed
 		if record.IsInterrupted(err) || errors.As(err, &failed) || t.session == nil {
 			return nil, err
 		}
@@ -535,7 +535,7 @@ func (t *tuner) recordVariant(ctx context.Context, values setup.Values) (string,
 		what = "with " + values.String()
 	}
 	t.env.say(fmt.Sprintf("snug does not know this model, so it first records the run, %s, at %v and %v", what, sizes[0], sizes[1]))
-	t.session.Close() // one session listens to signals at a time
+	t.session.Close() // only one session at a time may listen for signals
 	r, err := record.Run(ctx, t.world(&p, record.Events{Say: t.env.say}), p)
 	if again := t.open(ctx); again != nil {
 		t.session = nil

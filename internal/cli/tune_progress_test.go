@@ -9,7 +9,8 @@ import (
 	"snug/internal/tune"
 )
 
-// The time left is the mean time of the trials so far times the number still to run, divided by those that run at once.
+// The time left is the mean time of the trials so far times the number still to run, divided by the number that
+// run at once.
 func TestTimeLeft(t *testing.T) {
 	x := &tuner{o: &tuneOptions{steps: 100}, expected: 2}
 	if got := x.timeLeft(); got != 0 {

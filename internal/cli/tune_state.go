@@ -18,7 +18,7 @@ import (
 // A tune is identified by its command, the folder it runs in, the files that the command names, and its options.
 // If any of them changes, earlier trials do not apply.
 
-// identity returns a name for the command, its files and the given words.
+// identity returns a name that identifies the command, its files and the given words.
 func (t *tuner) identity(more ...string) string {
 	h := sha256.New()
 	add := func(text string) { fmt.Fprintf(h, "%d:%s\n", len(text), text) }

@@ -59,7 +59,7 @@ func (t *tuner) report() error {
 	return err
 }
 
-// files plans the changes of the config files for the best settings, and makes them with --apply; nil if there
+// files plans the changes to the config files for the best settings, and makes them with --apply; nil if there
 // are no files or nothing was found.
 func (t *tuner) files() (*applyReport, error) {
 	best := t.climb.Best()

@@ -24,7 +24,7 @@ type trialRecord struct {
 	earlier bool // it was run by an earlier tune
 }
 
-// climbAll runs trials until nothing is left that could be faster, then those of --try.
+// climbAll runs trials until no other candidate could be faster, then the trials of --try.
 func (t *tuner) climbAll(ctx context.Context) error {
 	if err := t.resume(); err != nil {
 		return err

@@ -15,8 +15,9 @@ import (
 // maxSizes limits the number of runs.
 const maxSizes = 16
 
-// varied returns the sizes of --vary: the first value of each quantity together, then every other value with
-// the rest at their first. Without --vary it returns one size without quantities, for the unchanged command.
+// varied returns the sizes of --vary: the first value of each quantity together, then every other value with the
+// other quantities at their first value. Without --vary it returns one size without quantities, for the unchanged
+// command.
 func varied(vary []string) ([]profile.Point, error) {
 	first := profile.Point{}
 	var others []profile.Point

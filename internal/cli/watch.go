@@ -36,7 +36,7 @@ type watchOptions struct {
 	run        optimizeOptions // the flags that describe the run
 
 	paced   bool          // --speed was given
-	command []string      // after --
+	command []string      // the words after --
 	hooks   []export.Hook // from --on and --notify
 }
 
@@ -165,7 +165,7 @@ func (o *watchOptions) parseHooks(args []string) ([]string, error) {
 // mostRate is how often per second NVML updates its numbers.
 const mostRate = 10
 
-// check returns an error for flags that contradict each other or themselves.
+// check returns an error for flags that contradict each other or are wrong by themselves.
 func (o *watchOptions) check() error {
 	live := len(o.gpus) > 0 || len(o.pids) > 0 || len(o.command) > 0
 	switch {

@@ -31,8 +31,8 @@ type watching struct {
 	sinks   []export.Sink
 	command *live.Command // nil if none is started
 	signals chan os.Signal
-	speed   func() float64 // of a replay
-	failed  error          // of a sink
+	speed   func() float64 // the speed of a replay
+	failed  error          // the error of a sink
 	seen    map[watch.State]bool
 	expects *expecting     // nil if nothing is predicted
 	parted  *watch.Parting // the first step that differed, once reported

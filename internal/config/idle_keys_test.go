@@ -22,7 +22,7 @@ import (
 type keyBase struct {
 	text    string
 	beside  map[string]string
-	gpus    int    // as given by the user
+	gpus    int    // number of GPUs given by the user
 	without string // a setting whose keys are removed
 	program string // the program that the script starts; "" for train.py
 }

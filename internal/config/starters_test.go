@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestStarters checks that a program that takes its settings from flags is read with those in the script that starts
-// it, and that the scripts are listed if there are several.
+// TestStarters checks that a program that takes its settings from flags is read with the flags of the script that
+// starts it, and that the scripts are listed if there are several.
 func TestStarters(t *testing.T) {
 	const (
 		program = "import transformers\nparser = transformers.HfArgumentParser((ModelArguments, TrainingArguments))\n"

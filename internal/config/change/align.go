@@ -4,11 +4,11 @@ package change
 
 import "slices"
 
-// The lines that two texts share are found as in patience diff: the common beginning and end, between them
-// the lines that occur once in each text, and between those the same again. This keeps a diff from matching
-// blank lines and brackets across unrelated keys, and takes n log n time at each of a few depths for any
-// texts. Lines that are not matched in this way count as changed, so a diff may be longer than necessary; it
-// is never wrong.
+// The lines that two texts share are found as in patience diff: first the common beginning and end, then the
+// lines in between that occur once in each text. The parts between those lines are compared in the same way. This
+// keeps a diff from matching blank lines and brackets across unrelated keys, and takes n log n time at each of a
+// few depths for any texts. Lines that are not matched in this way count as changed, so a diff may be longer than
+// necessary; it is never wrong.
 
 // run is a run of n lines that both texts have.
 type run struct{ old, new, n int }

@@ -64,8 +64,8 @@ func (s *Store) unchanged(files []File) error {
 	return nil
 }
 
-// content returns the content of a file, or nil if there is none. A link is refused, because it was created
-// later.
+// content returns the content of a file, or nil if there is none. A link is refused, because it was created after
+// the change was planned.
 func (s *Store) content(name string) ([]byte, error) {
 	info, err := s.folder.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -112,7 +112,7 @@ func open(t *testing.T, root string, o Options) *Store {
 
 func clock() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
 
-// apply plans and applies.
+// apply plans and applies a change.
 func apply(s *Store, edits []Edit, creates []Create) error {
 	c, err := s.Plan(edits, creates)
 	if err != nil {

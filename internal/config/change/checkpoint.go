@@ -20,7 +20,7 @@ import (
 type Checkpoint struct {
 	Path     string // relative to the project's folder
 	Step     int    // optimizer steps so far; 0 if unknown
-	MaxSteps int    // of the whole run; 0 if unknown
+	MaxSteps int    // steps of the whole run; 0 if unknown
 	Batch    int    // samples per GPU in that run; 0 if unknown
 	Trainer  bool   // written by transformers' Trainer
 
@@ -152,7 +152,7 @@ func (c *Checkpoint) Warnings(before, after Batches) []string {
 	} else {
 		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it continues with %d instead of %d samples per GPU and step: its step count no longer shows how much data it has seen; warmup, decay, max_steps and save_steps still count steps; a length in epochs becomes a different number of steps", at, after.Effective(), before.Effective()))
 	}
-	// transformers pull requests 27568 (November 2023) and 43770 (February 2026).
+	// See transformers pull requests 27568 (November 2023) and 43770 (February 2026).
 	if c.Trainer && c.Batch > 0 && c.Batch != after.Batch {
 		warnings = append(warnings, fmt.Sprintf("%s/trainer_state.json contains train_batch_size %d; transformers from 4.36 until a fix in February 2026 resumes with that instead of the config's %d", c.Path, c.Batch, after.Batch))
 	}

@@ -38,7 +38,7 @@ func (f *faulty) on(root string) (Folder, error) {
 	return f, err
 }
 
-// now counts a step and returns what it does.
+// now counts a step and returns an error if the folder stops there.
 func (f *faulty) now(name string) error {
 	f.step++
 	f.done = append(f.done, name)
@@ -335,8 +335,8 @@ func TestStoppedWhileReverting(t *testing.T) {
 	}
 }
 
-// TestStoppedWhileRecovering stops a second time during recovery, from a change in the middle of its renames
-// and from an unfinished revert.
+// TestStoppedWhileRecovering stops the recovery from an earlier stop: in the middle of a change's renames, or
+// during a revert.
 func TestStoppedWhileRecovering(t *testing.T) {
 	run := func(s *Store) error { _, err := s.Recover(false); return err }
 	for _, first := range []struct {
@@ -369,7 +369,7 @@ func TestStoppedWhileRecovering(t *testing.T) {
 	}
 }
 
-// stopAt runs an operation that dies at a step of that name.
+// stopAt runs an operation that dies at the step with the given name.
 func stopAt(t *testing.T, root string, run func(s *Store) error, name string) {
 	t.Helper()
 	f := &faulty{when: name, fail: errCrash, dead: true}

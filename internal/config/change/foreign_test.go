@@ -252,7 +252,7 @@ func copyTo(t *testing.T, root string) string {
 	return to
 }
 
-// swap puts a copy's journal where another project is.
+// swap copies the journal into another project.
 func swap(t *testing.T, root string) string {
 	other := filepath.Join(filepath.Dir(root), "other")
 	write(t, other, changed())

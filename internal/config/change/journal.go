@@ -26,7 +26,7 @@ import (
 //	.snug/journal/
 //	  000001.done     a change that was made
 //	  000002.begun    one that was begun: each of its files is old or new
-//	  revert          changes being taken back: {"version": 2, "ids": [2, 1], …, "seal": "…"}
+//	  revert          changes being reverted: {"version": 2, "ids": [2, 1], …, "seal": "…"}
 //
 // An entry is a JSON object:
 //
@@ -55,7 +55,7 @@ const (
 
 // Entry is a change that was made.
 type Entry struct {
-	Version int       `json:"version"` // of the journal's format
+	Version int       `json:"version"` // version of the journal's format
 	ID      int       `json:"id"`      // counts changes from 1
 	Time    time.Time `json:"time"`    // when the change was made
 	Note    string    `json:"note"`    // what the change was, in words
@@ -95,7 +95,7 @@ func digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// The states of an entry, as its name ends.
+// The states of an entry, which are the extensions of its file name.
 const (
 	begun = ".begun"
 	done  = ".done"
@@ -160,8 +160,8 @@ func (s *Store) list() (listing, error) {
 	return l, nil
 }
 
-// add adds an entry to our own or to the foreign ones. The last number comes from the file's name, since that
-// file would be overwritten.
+// add adds an entry to our own or to the foreign ones. The number comes from the file's name, not from the entry,
+// so that a new entry never overwrites a file.
 func (l *listing) add(s *Store, e *Entry, name, state string) error {
 	n, _ := strconv.Atoi(strings.TrimSuffix(name, state))
 	l.last = max(l.last, n, 1)

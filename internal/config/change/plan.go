@@ -23,7 +23,7 @@ type File struct {
 	// After is the new content.
 	After []byte
 
-	info   fs.FileInfo // of the old file
+	info   fs.FileInfo // describes the old file
 	like   string      // the file whose owner and attributes are copied; "" for none
 	backup bool        // it is the .backup of another file
 }
@@ -37,10 +37,10 @@ type Change struct {
 	Warnings []string
 }
 
-// Value is one value that changes: From is empty if it is new.
+// Value is one value that changes. From is empty if the value is new.
 type Value struct {
 	File     string   // relative to the folder
-	Path     doc.Path // of the value in the file
+	Path     doc.Path // path of the value in the file
 	Line     int      // counts from 1
 	From, To string   // the old and the new value as text
 }
@@ -74,7 +74,8 @@ type Rewrite struct {
 	Before, After []byte // the whole file, as read and as it will be
 }
 
-// PlanRewrites returns a change that replaces whole files. A file that is no longer as it was read is an error.
+// PlanRewrites returns a change that replaces whole files. It returns an error if a file has changed since it was
+// read.
 func (s *Store) PlanRewrites(list []Rewrite) (*Change, error) {
 	p := planning{store: s, files: map[string]*File{}}
 	for _, r := range list {

@@ -21,7 +21,7 @@ var ErrEdited = errors.New("edited since")
 type Reverted struct {
 	// Entries are the changes that were reverted, newest first.
 	Entries []*Entry
-	// Interrupted means that the first of them had not been finished.
+	// Interrupted is set if the first of Entries was an unfinished change.
 	Interrupted bool
 }
 
@@ -67,8 +67,8 @@ func (s *Store) leave(release func()) {
 	_ = s.folder.Remove(snugFolder) // fails if anything is in it
 }
 
-// steps returns how many changes the recovery of an interrupted one counts as. An interrupted revert counts
-// too, even if only its mark had to be removed.
+// steps returns the number of changes that recovery counts as: 1 if a change or a revert was interrupted, even if
+// only the revert's mark had to be removed.
 func steps(interrupted bool) int {
 	if interrupted {
 		return 1
@@ -155,8 +155,8 @@ func (s *Store) checkEdited(entries []*Entry, force bool) error {
 	return nil
 }
 
-// leftBy returns the current content of a file that a change wrote; nil if it was removed. snug does not remove
-// anything else in its place, even with force.
+// leftBy returns the current content of a file that a change wrote; nil if it was removed. If something else is
+// in the file's place, it returns an error: snug does not remove that, even with force.
 func (s *Store) leftBy(name string) ([]byte, error) {
 	if kind := s.replacedBy(name); kind != "" {
 		return nil, fmt.Errorf("%s is now %s, but it was a file when snug changed it; move it away, then use snug revert --force to restore the old file", s.at(name), kind)
@@ -181,7 +181,7 @@ func removedError(files ...string) error {
 	return fmt.Errorf("%s: removed since snug changed it; --force restores the old file", strings.Join(files, ", "))
 }
 
-// isOld reports whether a file, nil if missing, is as before the change.
+// isOld reports whether a file's content, nil if the file is missing, is the same as before the change.
 func (f *journalFile) isOld(now []byte) bool {
 	return now == nil && f.Before == nil || now != nil && f.Before != nil && digest(now) == digest(f.Before)
 }
@@ -203,7 +203,7 @@ func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	if err := s.folder.Remove(revertName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing %s: %w", s.at(revertName), explain(err))
 	}
-	// If this is lost, the next snug finds the mark and has nothing to do.
+	// If the removal of the mark is lost, the next snug finds the mark and has nothing to do.
 	_ = s.folder.SyncDir(journalFolder)
 	return nil
 }

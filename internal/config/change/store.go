@@ -41,7 +41,7 @@ func Open(root string, o Options) (*Store, error) {
 		s.now = time.Now
 	}
 	if s.host == "" {
-		s.host, _ = os.Hostname() // without one, only machineID distinguishes machines
+		s.host, _ = os.Hostname() // without a host name, only machineID distinguishes machines
 	}
 	if s.machine == "" {
 		s.keyed(readKey())

@@ -90,7 +90,7 @@ func patched(from, diff string) (string, error) {
 	old, at := linesOf([]byte(from)), 0
 	var out strings.Builder
 	lines := linesOf([]byte(diff))
-	for i := 2; i < len(lines); i++ { // after the two names
+	for i := 2; i < len(lines); i++ { // after the two lines with file names
 		line := lines[i]
 		if i+1 < len(lines) && lines[i+1][0] == '\\' {
 			line = strings.TrimSuffix(line, "\n")

@@ -46,7 +46,7 @@ func jsonTooDeep(src []byte) int {
 		case '"':
 			size := doubleQuoted(src[at:])
 			if size < 0 {
-				return -1 // the library stops here as well
+				return -1 // the library will report the unclosed string
 			}
 			at += size - 1
 		case '/':

@@ -14,7 +14,7 @@ import (
 // lines repeats a line n times, replacing each %d with its number.
 func lines(line string) func(n int) string { return within("", line, "") }
 
-// within does the same between two texts.
+// within repeats a line n times between two texts.
 func within(before, line, after string) func(n int) string {
 	return func(n int) string {
 		var b strings.Builder

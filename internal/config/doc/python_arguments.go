@@ -42,7 +42,7 @@ func parses(function pyToken) bool {
 	}
 	words := strings.Split(strings.ToLower(function.text), "_")
 	if slices.Contains(words, "dataclasses") {
-		return false // its fields have their own names
+		return false // a dataclass has its own field names
 	}
 	return slices.ContainsFunc(words, func(w string) bool {
 		switch w {

@@ -82,8 +82,8 @@ func pyNumberOf(text string) (Kind, any) {
 	return Expression, nil
 }
 
-// pyUnquote returns the text of a string literal that has no prefix, or one that changes nothing; false
-// for others.
+// pyUnquote returns the text of a string literal that has no prefix, or a prefix that changes nothing. It returns
+// false for other literals.
 func pyUnquote(text string) (string, bool) {
 	body := strings.TrimLeft(text, "uU")
 	if len(body) < 2 || body[0] != '"' && body[0] != '\'' {

@@ -103,12 +103,12 @@ type shParser struct {
 	root        *node
 	words       []shellsrc.RawWord // in the order of the script
 	definitions map[int]*node      // by start position
-	names       map[*node]string   // of the definitions
+	names       map[*node]string   // names of the definitions
 	owners      map[int]*node      // the values, by position
 	there       map[shEntry]entry
 }
 
-// shEntry identifies an entry. A text that several commands get is a single entry.
+// shEntry identifies an entry. A text that several commands use is a single entry.
 type shEntry struct {
 	key, text    string
 	keyStart, at int

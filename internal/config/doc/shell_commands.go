@@ -11,7 +11,7 @@ import (
 type Command struct {
 	Line  int      // where it begins; 0 if the script builds it from parts
 	Words []string // expanded; an unknown word is given as written, without quotes
-	Lines []int    // of the words
+	Lines []int    // the line of each word
 	// Keys are the keys of its flags and arguments in the document, and Environment the keys of the variables
 	// in its environment.
 	Keys, Environment map[string]bool

@@ -81,8 +81,8 @@ func flagItem(src []byte, line []shWord, flag string, value any) (string, error)
 	return flag + " " + text, err
 }
 
-// besideFlag returns the insertion of an item after a flag and its value, on a line of its own if the flag is;
-// before the flag if the words after it could be taken for the new flag's value.
+// besideFlag returns the splice that inserts an item after a flag and its value, on its own line if the flag has
+// one. If the words after the flag could be taken for the new flag's value, it inserts the item before the flag.
 func besideFlag(src []byte, e entry, item string) splice {
 	end := e.value.end
 	if e.value.style == shSingle || e.value.style == shDouble || e.value.style == shDefault || e.value.target != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestInsertFlag checks that a flag is added to the command that has another flag, where no later word can be
-// taken for its value and no redirection is in between.
+// TestInsertFlag checks that a flag is added to the command that has another flag, in a place where no later
+// word, such as a redirection, can be taken for its value.
 func TestInsertFlag(t *testing.T) {
 	tests := map[string]struct {
 		before string

@@ -13,7 +13,7 @@ import (
 type flagUse struct {
 	key      string
 	keyStart int
-	start    int // of the flag as written; -1 if it is built from parts
+	start    int // where the flag is written; -1 if it is built from parts
 	end      int
 	value    shellsrc.Word
 	isSwitch bool
@@ -32,15 +32,15 @@ func flagUses(words []shellsrc.Word, all bool) []*flagUse {
 		if u != nil {
 			out = append(out, u)
 		} else if text, known := words[i].Text(); known && strings.Contains(text, " --") {
-			out = append(out, flagUses(words[i].Fields(), true)...) // a separate command
+			out = append(out, flagUses(words[i].Fields(), true)...) // the word contains a command with flags
 		}
 		i += took
 	}
 	return out
 }
 
-// useAt reads the flag or assignment at the first word, nil if it is neither, and returns the number of further words
-// used.
+// useAt returns the flag or assignment at the first word, nil if there is none, and the number of further words
+// that it uses.
 func useAt(words []shellsrc.Word) (u *flagUse, took int) {
 	w := &words[0]
 	known := w.Known()

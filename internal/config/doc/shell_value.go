@@ -9,8 +9,8 @@ import (
 	"snug/internal/shellsrc"
 )
 
-// value returns the value of a word, or of the rest of one after a flag. at is the position to report if the
-// word is not written in one place.
+// value returns the value of a word, or of the part of a word after a flag and its equals sign. at is the
+// position to report if the word is not written in one place.
 func (p *shParser) value(w shellsrc.Word, at int) *node {
 	n := &node{kind: Expression, start: w.Start, end: w.End, style: shPlain, fixed: w.Why()}
 	if n.start < 0 || n.end < n.start {
@@ -50,8 +50,8 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 	return n
 }
 
-// owned returns the value of a text in the script. If the text is a variable's, the value refers to the
-// variable; if another flag has it, neither can be changed alone.
+// owned returns the value of a text in the script. If the text belongs to a variable, the value refers to the
+// variable. If another flag uses the same text, neither can be changed alone.
 func (p *shParser) owned(n *node, at int) *node {
 	owner := p.owners[n.start]
 	if owner == nil || n.start == n.end {
@@ -66,7 +66,8 @@ func (p *shParser) owned(n *node, at int) *node {
 	return n
 }
 
-// written returns where a value's text is and how it is quoted; false if it cannot be replaced there.
+// written sets the position and the quoting of a value's text, and reports whether the text can be replaced
+// there.
 func (p *shParser) written(n *node, piece shellsrc.Piece) bool {
 	start, end := piece.At, piece.At+len(piece.Text)
 	if end > len(p.src) || p.src[start:end] != piece.Text {

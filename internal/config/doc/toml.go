@@ -121,7 +121,7 @@ func (b *tomlBuilder) keys(it unstable.Iterator) []tomlKey {
 	return keys
 }
 
-// written returns a dotted key as written in the file, up to each of its parts.
+// written returns, for each part of a dotted key, the key as written in the file up to that part.
 func written(keys []tomlKey) []string {
 	var whole []byte
 	ends := make([]int, len(keys))

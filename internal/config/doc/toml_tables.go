@@ -60,7 +60,7 @@ func (b *tomlBuilder) through(at *node, k tomlKey, line int, key string) *node {
 	return n
 }
 
-// table returns the table of a [header], which must not have had one before.
+// table returns the table of a [header]. It refuses a second header for the same table.
 func (b *tomlBuilder) table(at *node, k tomlKey, line int, key string) *node {
 	n := b.there[tomlSpot{at, k.name}]
 	switch {

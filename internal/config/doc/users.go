@@ -8,8 +8,8 @@ import (
 )
 
 // An edit of a value affects every place that refers to it, or to a map or list around it. The edited
-// path may itself lead through references; those are expected to change. All others are users: a request
-// to change one place does not include them.
+// path may itself lead through references; those are expected to change. All other references are users: a
+// request to change one place is not a request to change them.
 
 // Users returns the other places that setting the value at a path would change: those for which Set returns
 // ErrShared.

@@ -36,7 +36,7 @@ type Value struct {
 	// Data is the decoded value: int64, float64, bool, string or nil. Maps,
 	// lists and expressions have none.
 	Data any
-	// Line and Column are those of the first character, from 1; columns count characters.
+	// Line and Column are the position of the first character, counting from 1; columns count characters.
 	Line, Column int
 	// Start and End are the byte offsets of Text.
 	Start, End int
@@ -52,15 +52,15 @@ type Value struct {
 	More []string
 	// Why is the reason why a shell expression is unknown.
 	Why string
-	// Ends is the known end of such an expression, such as /llama-7b in $MODELS/llama-7b.
+	// Ends is the known end of a shell expression, such as /llama-7b in $MODELS/llama-7b.
 	Ends string
 }
 
 // Reference is a place that takes its value from elsewhere.
 type Reference struct {
 	Name         string // the reference as written: *name, <<, $NAME
-	Path         Path   // of the definition
-	Line, Column int    // of the reference
+	Path         Path   // path of the definition
+	Line, Column int    // position of the reference
 }
 
 // Errors that callers distinguish with errors.Is.

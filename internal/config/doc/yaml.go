@@ -15,8 +15,8 @@ import (
 )
 
 // yamlSyntax reads YAML with the library and finds the bytes of each value from the library's line and
-// column. If a value has properties (&anchor, !!tag), the position is theirs. The library does not report
-// where a value ends; that is found by scanning (yaml_span.go).
+// column. If a value has properties (&anchor, !!tag), the library reports their position. The library does not
+// report where a value ends; that is found by scanning (yaml_span.go).
 type yamlSyntax struct{}
 
 func (yamlSyntax) parse(src []byte) (*node, error) {

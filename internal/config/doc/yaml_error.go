@@ -33,7 +33,7 @@ func yamlError(src []byte, err error) error {
 	_, last := utf8.DecodeLastRune(wrong)
 	at := len(wrong) - last
 	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
-		at -= strings.Index(name, "'") // to its asterisk
+		at -= strings.Index(name, "'") // back to the asterisk before the name
 	}
 	return failAt(max(at, 0), "%s", message)
 }

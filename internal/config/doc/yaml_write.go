@@ -12,7 +12,7 @@ import (
 
 func (yamlSyntax) render(src []byte, old *node, value any) (string, any, error) {
 	text, reads := yamlRender(string(src[old.start:old.end]), old, value)
-	// An omitted value has nothing between it and its colon or dash.
+	// An omitted value may have no space after its colon or dash.
 	if old.start == old.end && old.start > 0 && bytes.IndexByte([]byte(" \t\n"), src[old.start-1]) < 0 {
 		text = " " + text
 	}

@@ -4,8 +4,8 @@ package edits
 
 import "snug/internal/config/meaning"
 
-// checkpointing plans the edits that turn gradient checkpointing on with one switch, the trainer's if it has
-// one, or off with both.
+// checkpointing plans the edits that turn gradient checkpointing on or off. It turns on only one of the two
+// switches, preferably the trainer's, but turns off both.
 func (c *planner) checkpointing(_ string, v any) error {
 	const name = "checkpointing"
 	sharded, own := c.project.CheckpointingKeys()

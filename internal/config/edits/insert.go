@@ -101,7 +101,8 @@ func trainerCall(p *meaning.Run) doc.Path {
 	return nil
 }
 
-// insertArgument plans a new argument of TrainingArguments, and reports whether there is one for the value.
+// insertArgument plans a new argument of TrainingArguments, and reports whether TrainingArguments has one for the
+// value.
 func (c *planner) insertArgument(call doc.Path, setting string, v any) bool {
 	main := c.project.Primary
 	for _, k := range main.System.Arguments() {

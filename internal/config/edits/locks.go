@@ -4,7 +4,7 @@ package edits
 
 import "fmt"
 
-// unlocked returns an error for a change that would keep the run from starting or that it would ignore.
+// unlocked returns an error for a change that would keep the run from starting or that the run would ignore.
 func (c *planner) unlocked() error {
 	for _, l := range c.project.Locks() {
 		v := c.want.Get(l.Setting)

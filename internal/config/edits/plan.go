@@ -157,7 +157,7 @@ func (c *planner) namesWeights(b projects.Bound) bool {
 		slices.ContainsFunc(c.project.BindingsOf("weights"), func(w projects.Bound) bool { return w.File == b.File && w.Path.Equal(b.Path) })
 }
 
-// stagesKept adds a note for each setting on the stages that do not change.
+// stagesKept adds notes about the stages that do not change, one for each setting.
 func (c *planner) stagesKept() {
 	places := map[string][]string{}
 	for _, b := range c.kept {
@@ -174,7 +174,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 		return c.schedule(b, phases, v)
 	}
 	if text, ok := v.(string); ok && b.Source.System.NoAutocast && b.Source.Link != nil {
-		v = strings.TrimPrefix(text, "amp-") // the file that names autocast sets it
+		v = strings.TrimPrefix(text, "amp-") // the file that refers to this one sets autocast
 	}
 	file, err := c.spelled(b, v)
 	if err != nil {
@@ -239,7 +239,7 @@ func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) 
 	users := d.Users(p)
 	for _, u := range users {
 		v, err := d.Find(u.Path)
-		passed := err == nil && v.Kind == doc.Map && d.Format() == doc.Python // the call that gets it as an argument
+		passed := err == nil && v.Kind == doc.Map && d.Format() == doc.Python // the user is a call with the value as an argument
 		if err != nil || v.Start != b.Place.Value.Start && !passed {
 			return nil, false
 		}
@@ -254,7 +254,7 @@ func (c *planner) aliases(b projects.Bound, p doc.Path) ([]doc.Reference, bool) 
 
 // Plan is a set of edits that changes settings.
 type Plan struct {
-	Edits   []change.Edit   // of existing files
+	Edits   []change.Edit   // edits of existing files
 	Creates []change.Create // copies of shared presets
 	// Notes are for the user, on what was not changed and why, for example.
 	Notes []string

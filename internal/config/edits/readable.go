@@ -21,8 +21,8 @@ func (c *planner) readable() error {
 	return nil
 }
 
-// mayHold returns a wanted setting that a file may contain, judged by its words; "" if it has no system's
-// key for any of them.
+// mayHold returns a wanted setting that a file may contain, judged by its words; "" if none of its words is a key
+// for such a setting.
 func (c *planner) mayHold(file string) string {
 	text, err := c.project.Files().ReadFile(file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// oneMeaning returns an error for a number with more than one meaning: writing it would silently change the
-// other one too.
+// oneMeaning returns an error for a number with more than one meaning: writing it for one setting would silently
+// change another.
 func (c *planner) oneMeaning(b projects.Bound, file any) error {
 	if b.Key.Kind != systems.Whole {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"snug/internal/setup"
 )
 
-// firstAnswersTRL is the minor version of TRL 1 since which its trainers compute log-probabilities in tiles, as in
-// the simulation.
+// firstAnswersTRL is the first minor version of TRL 1 that computes log-probabilities in tiles, as the simulation
+// does.
 const firstAnswersTRL = 15
 
 // answersLoop returns the loop of a trainer that compares answers, determined from keys that only it has or from the
@@ -40,7 +40,7 @@ func (r *Run) answersLoop() string {
 			found = word
 		}
 	}
-	if found == "" && keys > 0 { // the keys do not determine it
+	if found == "" && keys > 0 { // the keys do not determine the objective
 		found = named
 	}
 	return r.Trainer().AnswerLoops[found]
@@ -107,14 +107,14 @@ func (r *Run) answerKey(name string) (b projects.Bound, ok bool) {
 	return b, false
 }
 
-// answerNumber returns the number at such a trainer's key, or 0.
+// answerNumber returns the value of an answerKey as a number, or 0.
 func (r *Run) answerNumber(name string) float64 {
 	b, _ := r.answerKey(name)
 	n, _ := systems.AsNumber(b.Place.Value)
 	return n
 }
 
-// answerSwitch reports whether such a trainer's key is on.
+// answerSwitch reports whether an answerKey is on.
 func (r *Run) answerSwitch(name string) bool {
 	b, ok := r.answerKey(name)
 	on, isBool := systems.AsBool(b.Place.Value)

@@ -9,8 +9,8 @@ import (
 	"snug/internal/config/doc"
 )
 
-// castsToDefault returns the warning that a switch such as --amp turns on autocast without its type, and that the
-// program that would show it is missing.
+// castsToDefault returns the warning that a switch such as --amp turns on autocast without naming its type, and
+// that the program that would show the type is missing.
 func (r *Run) castsToDefault(run map[string]any) []string {
 	if r.Primary == nil || r.Program != nil || r.Primary.Tree.Layers[0].Doc.Format() == doc.Python || run["precision"] != "amp-fp16" {
 		return nil

@@ -126,7 +126,7 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		switch {
 		case b.Setting == "lora" && fields["lora"] == nil && !told:
 			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not known to snug; for LoRA of similar size give --lora-rank N --lora-targets all-linear, or measure it: snug profile -- <your command>", b.Where(), b.Unknown)})
-		case fields[flag] != nil || told || !systems.IsSetting(b.Setting) || b.Setting == "model": // noModel reports the model
+		case fields[flag] != nil || told || !systems.IsSetting(b.Setting) || b.Setting == "model": // noModel reports a missing model
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && r.World() < 2:
 		default:
 			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug; give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})

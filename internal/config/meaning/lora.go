@@ -77,8 +77,8 @@ func (r *Run) targets(in map[string]any) {
 	}
 }
 
-// upcasts reports whether PEFT casts the adapters to float32. DeepSpeed casts every parameter to its 16
-// bits (deepspeed 0.19, runtime/engine.py).
+// upcasts reports whether PEFT casts the adapters to float32. DeepSpeed casts every parameter to its 16-bit type
+// (deepspeed 0.19, runtime/engine.py).
 func (r *Run) upcasts(out map[string]any) bool {
 	precision, _ := out["precision"].(string)
 	return r.peft() && (!r.deepspeed() || precision == "" || precision == "fp32")

@@ -26,7 +26,7 @@ func TestLoRAOf(t *testing.T) {
 			LoRA{PEFT: true, Weights: "bf16", Precision: "amp-bf16"}, 0},
 		"llama-factory": {"l.yaml", "model_name_or_path: x\nfinetuning_type: full\nper_device_train_batch_size: 2\nfp16: true\n", LoRA{PEFT: true, Weights: "saved", Precision: "amp-fp16"}, 0},
 		"made in code": {"train.py", "model = get_peft_model(model, LoraConfig(r=8))\nargs = TrainingArguments(per_device_train_batch_size=2)\n",
-			LoRA{PEFT: true, Weights: "saved"}, 0}, // the script is followed, adapters and all
+			LoRA{PEFT: true, Weights: "saved"}, 0}, // the script is followed, including its adapters
 		"in a comment": {"train.py", "# model = get_peft_model(model)\nargs = TrainingArguments(per_device_train_batch_size=2)\n",
 			LoRA{PEFT: true, Weights: "saved"}, 0},
 		"not spread":     {"a.yaml", "per_device_train_batch_size: 2\nfsdp: full_shard\n", LoRA{PEFT: true, Weights: "saved"}, 1},

@@ -14,8 +14,8 @@ import (
 // NoModel is the message if no file names a model.
 const NoModel = "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"
 
-// noModel returns the message if the files contain no known model: it is given in another way, the program builds
-// it, or there is none.
+// noModel returns the message if the files contain no known model, because it is given in another way, the
+// program builds it, or there is none.
 func (r *Run) noModel() string {
 	if why := r.notKnown("model"); why != "" {
 		return why + "; give --model NAME"
@@ -39,7 +39,8 @@ func (r *Run) noModel() string {
 	return NoModel
 }
 
-// described returns the error for a model that a file describes, or how to give it if it might be a published one.
+// described returns the error for a model that a file describes. If it might be a published model, the error
+// explains how to name that.
 func described(d *projects.DescribedModel) string {
 	switch {
 	case d.Class == "":

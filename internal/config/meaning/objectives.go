@@ -190,8 +190,8 @@ func textOf(v tree.Value) string {
 // sectionAndKey returns the last two steps of a path.
 func sectionAndKey(parts []string) string { return strings.Join(parts[max(len(parts)-2, 0):], ".") }
 
-// otherKey returns the refusal of a file with a key, or a section, that only another objective has, or with a value
-// that names one.
+// otherKey returns the refusal of a file with a key, or a section, that only another objective has, or with a
+// value that names another objective.
 func otherKey(s *projects.Source) *Missing {
 	for _, v := range s.OwnValues() {
 		where := fmt.Sprintf("%s:%d", s.File, v.Value.Line)
@@ -304,8 +304,8 @@ func (r *Run) namedOtherwise() []string {
 // outputNames are keys for the name of a run and its results.
 var outputNames = []string{"output_dir", "run_name", "hub_model_id", "exp_name", "experiment_name", "wandb_name", "save_dir", "save_path", "output_path"}
 
-// trainsTokens matches the trainer with a loss over tokens, and trains also those whose loss depends on the
-// model.
+// trainsTokens matches the trainer with a loss over tokens. trains also matches trainers whose loss depends on
+// the model.
 var (
 	trainsTokens = pattern.New(`(?m)^[^#\n]*\bSFTTrainer\(`, "SFTTrainer(")
 	trains       = pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?Trainer\(`, "Trainer(")

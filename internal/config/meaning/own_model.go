@@ -37,8 +37,8 @@ func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {
 	out["model"] = map[string]any{"config": config}
 }
 
-// hasOtherSizes reports whether a file like the trainer's has model sizes under other names. It then builds another
-// model, as llama2.c's train.py does.
+// hasOtherSizes reports whether a file like the trainer's has model sizes under other names. Such a file builds
+// another model, as llama2.c's train.py does.
 func (r *Run) hasOtherSizes(own *systems.OwnModel) bool {
 	if r.Primary == nil || len(r.BindingsOf("shape.n_layer"))+len(r.BindingsOf("shape.n_embd")) > 0 {
 		return false

@@ -11,7 +11,7 @@ func (r *Run) ProgramFlags() map[string]string {
 	for _, b := range r.Bound {
 		flag := b.Path[len(b.Path)-1]
 		if b.Source.System.Launcher && b.Setting == "precision" {
-			flag = "--mixed_precision" // a launcher's file instead of its flag
+			flag = "--mixed_precision" // in a launcher's file, the key has another name
 		}
 		if strings.HasPrefix(flag, "--") && out[b.Setting] == "" {
 			out[b.Setting], _, _ = strings.Cut(flag, "#")

@@ -13,9 +13,9 @@ import (
 	"snug/internal/setup"
 )
 
-// This file handles bitsandbytes' 4-bit weights. Configs turn them on with one key. Trainers differ in the
-// rest: the compute type of matrix products, whether weights that are not quantized are cast to float32, and
-// the type of adapters.
+// This file handles bitsandbytes' 4-bit weights. Configs turn them on with one key. Trainers differ in everything
+// else: the compute type of matrix products, whether weights that are not quantized are cast to float32, and the
+// type of adapters.
 
 // quantizing returns the key that quantizes weights, or nil if there is none.
 func (r *Run) quantizing() *projects.Bound {
@@ -96,7 +96,7 @@ func (r *Run) settleQuantization(out map[string]any) {
 }
 
 // settleQuantized fills in what quantizing implies: from_pretrained quantizes and loads a model in its saved
-// type; PEFT's function that casts the rest to float32 also turns checkpointing on.
+// type; PEFT's function that casts the other weights to float32 also turns checkpointing on.
 func (r *Run) settleQuantized(out map[string]any) {
 	precision, _ := out["precision"].(string)
 	if r.Trainer().OwnProgram && out["weights"] == nil && (precision == "" || strings.HasPrefix(precision, "amp-")) && !strings.HasPrefix(r.transformers, "4.") {

@@ -21,7 +21,7 @@ func (r *Run) checkpointsInCode() bool {
 var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
 	"prepare_model_for_kbit_training(")
 
-// prepares reports whether a script casts weights that are not quantized to float32.
+// prepares reports whether a script casts its unquantized weights to float32.
 func (r *Run) prepares() bool {
 	return r.inCode() && prepares.In(r.Primary.Tree.Layers[0].Doc.Text())
 }

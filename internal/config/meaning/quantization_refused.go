@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// This file handles quantized weights that are not simulated, and warns about what files do not specify about
-// others.
+// This file refuses quantized weights that are not simulated. For the others, it warns about what the files do
+// not specify.
 
 // quantizesNothing reports whether nothing is quantized because the second flag, which names the method, is
 // missing.

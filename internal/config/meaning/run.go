@@ -20,7 +20,7 @@ type Run struct {
 
 	transformers string // version, if known
 	trl          string // version, if known
-	gpus         int    // the number given by the user; 0 to use the files'
+	gpus         int    // the number given by the user; 0 means the number in the files
 }
 
 // New returns the run that was found in a folder.

@@ -42,8 +42,8 @@ func (r *Run) adaptersMadeAt() int {
 	return setup.AdaptersMadeAt(d.Text())
 }
 
-// uncountedAdapters returns the note that a script's adapters are not counted. If the script is followed, that shows
-// whether they are.
+// uncountedAdapters returns the note that a script's adapters are not counted. There is no note if the script is
+// followed, because its adapters are then counted if they are used.
 func (r *Run) uncountedAdapters(run map[string]any) []string {
 	line := r.adaptersMadeAt()
 	if line == 0 || run["lora"] != nil {

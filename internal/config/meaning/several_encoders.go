@@ -16,7 +16,7 @@ import (
 var encoderCounts = []string{"channels", "num_channels", "n_channels", "encoders", "num_encoders", "n_encoders"}
 
 // severalEncoders returns the note that the run's model is a single encoder, although the files of a run that compares
-// texts set a number of them. Elsewhere channels are those of an image.
+// texts set a number of them. In other runs, channels are the channels of an image.
 func (r *Run) severalEncoders(run map[string]any) []string {
 	model, _ := run["model"].(map[string]any)
 	config, _ := model["config"].(map[string]any)

@@ -20,7 +20,8 @@ import (
 // modeling_utils.py), regardless of accelerate's zero3_init_flag: 1.15 always passes DeepSpeed's config to
 // transformers (set_deepspeed_weakref).
 
-// loadKind returns dist.load for a kind; "" if it has none, or if it is unknown or the default.
+// loadKind returns the value of dist.load for a kind of sharding; "" if the kind has none, or if the value is
+// unknown or the default.
 func (r *Run) loadKind(kind string) string {
 	if !setup.DistTakes(kind, "load") {
 		return ""

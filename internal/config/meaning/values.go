@@ -72,7 +72,8 @@ func (r *Run) bestOf(setting string) any {
 	return best
 }
 
-// firstNonNil returns the first of two values; tables and file order determine precedence.
+// firstNonNil returns the first of two values that is not nil. The tables and the order of files determine which
+// comes first.
 func firstNonNil(first, v any) any {
 	if first != nil {
 		return first
@@ -102,7 +103,7 @@ func (r *Run) World() int {
 	if n := r.firstNumber("dist.world"); n > 0 {
 		return n * max(r.firstNumber("nodes"), 1)
 	}
-	// DeepSpeed and Axolotl have a key for the product of all three.
+	// DeepSpeed and Axolotl have a key for batch × accumulation × GPUs.
 	each := r.firstNumber("batch") * r.firstNumber("accumulation")
 	if total := r.firstNumber("effective"); each > 0 && total%each == 0 {
 		return max(total/each, 1)
@@ -129,8 +130,8 @@ func (r *Run) Whole(setting string) int {
 	return n
 }
 
-// DefaultValue returns the default of the run's system. "auto" in DeepSpeed's file leaves the value to the
-// trainer.
+// DefaultValue returns the default of a setting in the run's system. "auto" in DeepSpeed's file leaves the value
+// to the trainer.
 func (r *Run) DefaultValue(setting string) any {
 	isSet := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
 		return (b.Value != projects.Auto || !b.Source.System.Tied) && !leavesToTrainer(b)

@@ -55,7 +55,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	return append(out, r.uncountedAdapters(run)...)
 }
 
-// ambiguousSettings returns the warnings about settings that several keys could be, so that none is used.
+// ambiguousSettings returns the warnings about settings for which several keys qualify, so that none is used.
 func (r *Run) ambiguousSettings() (out []string) {
 	for _, setting := range []string{"accumulation", "precision", "autocast", "optimizer", "checkpointing"} {
 		if which := r.Ambiguous(setting); which != "" && r.Primary != nil && r.Primary.System.Commands != nil {
@@ -138,8 +138,8 @@ func (r *Run) computedSettings(run map[string]any) []string {
 	return out
 }
 
-// dividedBatch returns the warning that a program divides its batch, unless the user gives one: the figures are
-// for the number as written.
+// dividedBatch returns the warning that a program divides its batch, but the figures are for the number as
+// written. There is none if the user gives a batch.
 func (r *Run) dividedBatch(run map[string]any) []string {
 	for _, b := range r.BindingsOf("batch") {
 		if by := b.DividedBy(); by != "" && fmt.Sprint(run["batch"]) == fmt.Sprint(b.Value) {

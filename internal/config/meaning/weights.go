@@ -21,8 +21,8 @@ func (r *Run) ValueOrDefault(setting string) any {
 	return r.DefaultValue(setting)
 }
 
-// IsUnused reports whether a setting has no effect, because an unknown program may have flags with the same
-// names as those that load a model.
+// IsUnused reports whether a setting is ignored: the flags of an unknown program may have the names of flags that
+// load a model, but a different meaning.
 func (r *Run) IsUnused(setting string) bool {
 	return setting == "weights" && r.Trainer().Commands != nil && r.Trainer().OwnProgram && !r.adapts()
 }

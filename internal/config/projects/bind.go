@@ -91,7 +91,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 		return nil, nil
 	}
 	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && k.Kind != systems.Present && k.Kind != systems.Object && (k.Kind != systems.Link || !IsComputed(at.Value)) {
-		return nil, nil // the map has its own keys
+		return nil, nil // the keys in the map are read separately
 	}
 	value, err := valueReader{k}.read(s.Tree, at)
 	if err != nil {

@@ -68,7 +68,7 @@ type readings struct {
 	at  map[string]int
 }
 
-// add adds a binding. If two vocabularies match one value, the first one that understands it is used.
+// add adds a binding. If two keys match the same value, the first key that knows its word is used.
 func (r *readings) add(b Bound) {
 	at := b.Setting + " " + b.Place.At.String()
 	i, there := r.at[at]

@@ -28,7 +28,7 @@ import (
 // mainNames are the usual names of a run's main config file.
 var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
 
-// choose returns the run's main source and the rest of the sources.
+// choose returns the run's main source and the other sources.
 func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Source, err error) {
 	mains := slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s.System.Tied || !holds(s, "batch") })
 	if len(mains) == 0 {
@@ -101,7 +101,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	order := systems.All()
 	rank := func(s *Source) int {
 		if s.System.For != nil {
-			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // flags set a script's arguments
+			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // a program ranks like a shell script, which may set its arguments with flags
 		}
 		return slices.Index(order, s.System)
 	}
@@ -134,7 +134,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	return best[:1], nil
 }
 
-// Nonexistent ends the note on a file that is named but missing. A warning says how that affects the run.
+// Nonexistent ends the note on a file that is named but missing. A warning explains how that affects the run.
 const Nonexistent = ", which does not exist"
 
 func fileNames(of []*Source) []string {

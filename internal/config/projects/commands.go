@@ -69,8 +69,8 @@ func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
 // trainsNot reports whether a command's program name indicates a task other than training.
 func trainsNot(c doc.Command) bool { return programOf(c).trainsNothing() }
 
-// inCommand returns a function that reports whether a value belongs to the script's first training command, for
-// a key or, with nil, for any. In a script without training commands and in other files, all values do.
+// inCommand returns a function that reports whether the value of a key (nil for any key) belongs to the script's
+// first training command. If there is no training command, or the file is not a script, every value does.
 func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) bool {
 	if a.Commands == nil {
 		return func(*systems.Key, doc.Path) bool { return true }
@@ -83,7 +83,7 @@ func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) 
 		if of[0].Keys[p[0]] || of[0].Environment[p[0]] {
 			return true
 		}
-		return of[0].Passes[p[0]] && k != nil && systems.IsSetting(k.Setting) // a flag's name is more reliable than that of its variable
+		return of[0].Passes[p[0]] && k != nil && systems.IsSetting(k.Setting) // a flag's name is more reliable than its variable's name
 	}
 }
 

@@ -131,7 +131,7 @@ func isAround(section string) bool {
 	return slices.ContainsFunc(aroundModels, func(word string) bool { return strings.Contains(section, word) })
 }
 
-// aroundModels are words in the names of those sections.
+// aroundModels are words in the names of sections about something before or after a model's layers.
 var aroundModels = []string{
 	"optim", "sched", "token", "normaliz", "process", "augment", "loss", "metric", "dataset", "data", "sampler", "g2p", "collat", "logg", "callback", "vocab", "transform_fn",
 }

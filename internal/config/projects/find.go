@@ -246,7 +246,7 @@ func (p *Found) search() ([]*Source, error) {
 
 // withoutParts drops files that are layers of another file's tree.
 func withoutParts(found []*Source) []*Source {
-	trees := map[string]int{} // by file: how many trees it is a layer of
+	trees := map[string]int{} // for each file, the number of trees that it is a layer of
 	for _, s := range found {
 		files := map[string]bool{}
 		for _, l := range s.Tree.Layers {

@@ -29,7 +29,7 @@ type Found struct {
 	Notes []string
 
 	files   *reader
-	Names   []string // of the files that the user named, if any
+	Names   []string // the files that the user named, if any
 	Primary *Source  // the file with the run's settings; nil if snug.yaml binds all
 	Program *Source  // the only program that a shell script trains with; nil if it is not in the folder
 	Starter *Source  // the shell script that starts the program with the run's settings; nil if there is none
@@ -37,17 +37,17 @@ type Found struct {
 	Bound   []Bound  // every key that was found, sorted by setting
 	// bySetting contains the bindings by setting, in the same order.
 	bySetting map[string][]Bound
-	// ambiguous contains a note for each setting that several keys could be.
+	// ambiguous contains a note for each setting for which several keys qualify.
 	ambiguous   map[string]string
 	AbsentFiles []Bound      // keys that name missing files
 	Unreadable  []BrokenFile // possible configurations that could not be read
 
-	Defaults   string // the program whose flags are read as their defaults, "" for none
+	Defaults   string // the program whose flag defaults are read as settings; "" if there is none
 	Flagged    string // a named program that takes its settings from flags; the script that starts it is read instead
 	Unsearched string // what a search did not read, "" if it read all
 }
 
-// Ambiguous returns a note if several keys could be the setting, or "".
+// Ambiguous returns a note if several keys qualify for the setting, or "".
 func (p *Found) Ambiguous(setting string) string {
 	if len(p.BindingsOf(setting)) > 0 {
 		return ""

@@ -9,7 +9,7 @@ import (
 )
 
 // TestOwnTree checks that no file in this repository is taken for a user's run, because the first command in
-// README shows its example there.
+// README.md must show the built-in example when it is run there.
 func TestOwnTree(t *testing.T) {
 	files, ok := os.DirFS("../../..").(Files)
 	if !ok {

@@ -23,7 +23,7 @@ const requiredLater = "???"
 // Phase is one phase of an accumulation schedule: the number of forward passes per optimizer step from an
 // epoch on.
 type Phase struct {
-	From  int // the epoch
+	From  int // the first epoch of the phase
 	Count int // forward passes per optimizer step
 }
 
@@ -86,7 +86,7 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	case !ok:
 		return nil, k.wrong(at)
 	case k.Setting == "model" && (strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml")):
-		return nil, nil // Hydra's --config-name names a config, the one in transformers' programs a model
+		return nil, nil // Hydra's --config-name names a config; in transformers' programs it names a model
 	}
 	return text, nil
 }
@@ -151,7 +151,7 @@ func (k valueReader) readType(v doc.Value) any {
 		return means
 	}
 	if means, known := k.Understand(v.Text); known && k.Kind == systems.Word && k.Setting == "optimizer" {
-		return means // the class itself
+		return means // the value is the optimizer's class
 	}
 	return nil
 }

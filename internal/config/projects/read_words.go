@@ -56,8 +56,8 @@ func (k valueReader) readOn(at tree.Place) any {
 	return ""
 }
 
-// readNames returns a list of names, which may be written in one string. Liger's layers are often one switch
-// for all.
+// readNames returns a list of names, which may be written in one string. Liger often has a single switch for all
+// layers.
 func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 	if on, ok := at.Value.Data.(bool); ok && k.Setting == "liger" {
 		return on, nil

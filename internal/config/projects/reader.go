@@ -17,7 +17,7 @@ import (
 // reader reads a project's files, each once, and tracks the limits.
 type reader struct {
 	files   Files
-	named   []string // by the user
+	named   []string // files that the user named
 	texts   map[string][]byte
 	trees   map[string]*doc.Document // files of Hydra's groups
 	left    int                      // bytes that may still be read

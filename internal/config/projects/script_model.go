@@ -139,7 +139,7 @@ func (s *Source) literal(text string) string {
 	return found[0]
 }
 
-// Submatch returns the text of group n of a match at the offsets at.
+// Submatch returns the text of group n of a match; at contains the offsets of the match.
 func Submatch(d *doc.Document, at []int, n int) string {
 	if at[2*n] < 0 {
 		return ""

@@ -47,9 +47,9 @@ type OwnFile struct {
 type OwnBinding struct {
 	Setting string // the name of the setting
 	file    string
-	Path    doc.Path // of the value in the file
+	Path    doc.Path // path of the value in the file
 	Not     bool     // the file contains the opposite of the setting
-	where   string   // in the snug.yaml
+	where   string   // position in the snug.yaml
 }
 
 // describes reports whether a snug.yaml contains settings of its own, without other files.

@@ -28,8 +28,8 @@ type Source struct {
 	Trainer   func() *systems.System  // the trainer that reads the source
 	Model     func() LoadedModel      // the model that a script loads
 	ModelType func() string           // the type that the model is loaded in
-	// OwnValues are the values that affect training: not those for evaluation, nor a shell script's variables, nor
-	// other values of a Python program.
+	// OwnValues are the values that affect training: not those for evaluation, nor a shell script's variables. A
+	// Python program has none.
 	OwnValues func() []tree.Value
 	commands  func() []StartedProgram // the programs of a shell script's commands
 }

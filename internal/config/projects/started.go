@@ -78,8 +78,8 @@ func (s *Source) startedBy(of []*Source) []*Source {
 }
 
 // startable reports whether a source that a script names contains a run's settings. A Python program does if
-// it creates a trainer's arguments itself and takes none of them from flags (byFlags: the script sets the
-// batch).
+// it creates a trainer's arguments itself and takes none of them from flags. byFlags means that the script sets
+// the batch.
 func (s *Source) startable(byFlags bool) bool {
 	if s.Tree.Layers[0].Doc.Format() != doc.Python {
 		return s.System.Commands == nil
@@ -187,7 +187,8 @@ func (s *Source) namedFiles() []string {
 	return slices.DeleteFunc(out, func(name string) bool { return strings.Contains(name, "$") || path.IsAbs(name) })
 }
 
-// startingScripts returns the files that are scripts without settings which start one of the sources.
+// startingScripts returns the scripts among the files that have no settings themselves and start one of the
+// sources.
 func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 	var out []*Source
 	for _, name := range names {

@@ -13,8 +13,8 @@ const (
 	deepspeedZero = "deepspeed 0.19, runtime/zero/config.py and offload_config.py"
 )
 
-// deepspeed is DeepSpeed's JSON. If transformers reads it, "auto" takes the value from TrainingArguments and
-// must stay; a number must agree with them. train_batch_size must be micro-batch times accumulation times
+// deepspeed is DeepSpeed's JSON. If transformers reads it, "auto" takes the value from TrainingArguments and must
+// stay; a number must agree with TrainingArguments. train_batch_size must be micro-batch times accumulation times
 // GPUs, or DeepSpeed refuses to start.
 var deepspeed = System{
 	Name: "deepspeed", Title: "DeepSpeed", Formats: []doc.Format{doc.JSON, doc.YAML}, Tied: true,

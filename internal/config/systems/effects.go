@@ -17,7 +17,7 @@ const (
 	pagedStates         = "keeps optimizer states outside PyTorch's memory, and the driver may move them to the CPU"
 )
 
-// offloads returns the key for where DeepSpeed keeps something: on the GPU or elsewhere.
+// offloads returns a key that sets whether DeepSpeed keeps something on the GPU or elsewhere.
 func offloads(path, does, source string) Key {
 	return Key{
 		Setting: "noted", Path: path, Kind: Word, Then: takesLess, Source: source,
@@ -35,7 +35,7 @@ func marked(path string, then Deviation, source string, words ...Term) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: words, Then: then, Source: source}
 }
 
-// at returns the keys with a prefix on their paths: any depth, or another key.
+// at returns the keys with a prefix added to their paths: another key, or a pattern for any depth.
 func at(prefix string, keys ...Key) []Key {
 	out := make([]Key, len(keys))
 	for i, k := range keys {

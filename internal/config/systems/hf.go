@@ -57,8 +57,8 @@ func hfTable() []Key {
 	)
 }
 
-// hfKeys returns the keys of every trainer that uses TrainingArguments. Their defaults are only here. Scripts
-// that pass the trainer's flags use them too.
+// hfKeys returns the keys of every trainer that uses TrainingArguments. Their defaults are listed only here.
+// Scripts that pass the trainer's flags use these keys too.
 func hfKeys() []Key {
 	return slices.Concat([]Key{
 		{Setting: "model", Path: hfModel, Kind: Name, Source: "transformers' examples: ModelArguments"},

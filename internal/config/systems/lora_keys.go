@@ -23,7 +23,7 @@ var loraArguments = []Key{
 	{Setting: "uncounted", Path: "bias", Kind: Word, Words: []Term{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},
 }
 
-// loraMade are the settings implied by the call.
+// loraMade are the settings implied by creating a LoraConfig.
 var loraMade = []Key{
 	{Setting: "lora", Kind: Switch, Source: peftConfig},
 	{Setting: "lora.peft", Kind: Switch, Source: upcast},

@@ -17,7 +17,7 @@ const (
 	OfLength    Topic = "length"
 	OfFrozen    Topic = "frozen weights"
 	OfAttention Topic = "attention"
-	OfMemory    Topic = "memory" // in some other way
+	OfMemory    Topic = "memory" // anything else that affects memory
 )
 
 // topicList is a topic and the words that indicate it.

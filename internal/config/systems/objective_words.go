@@ -25,8 +25,8 @@ var wordsOf = map[string]string{
 	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts,
 }
 
-// programWords are further words in the names of programs. Models and layers have these words in their names
-// too.
+// programWords are words that stand for an objective only in the names of programs, because models and layers
+// have them in their names too.
 var programWords = map[string]string{
 	"embedder": comparesTexts, "embedding": comparesTexts, "embeddings": comparesTexts, "reranker": comparesTexts, "rerank": comparesTexts,
 	"retriever": comparesTexts, "retrieval": comparesTexts, "colbert": comparesTexts, "crossencoder": comparesTexts, "biencoder": comparesTexts, "simcse": comparesTexts,
