@@ -135,7 +135,7 @@ func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	case card.Total > 0 && uint64(o.Reserve) >= card.Total:
 		return setup.Wrong("{reserve} is %v, but the card has only %v; reserve less", o.Reserve, Bytes(card.Total))
 	case o.Goal == Quick || slices.Contains(o.Lock, "attention"):
-		return estimate.Runnable(s, card) // with other options, the plan chooses another attention
+		return estimate.Runnable(s, card) // otherwise the plan may choose another attention implementation
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const (
 	FabricLoop     Loop = "fabric"                // Lightning's Fabric
 	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
 	DPOLoop        Loop = "trl-dpo"               // TRL's DPOTrainer; a sample is a pair of answers
-	RewardLoop     Loop = "trl-reward"            // TRL's RewardTrainer; also with pairs
+	RewardLoop     Loop = "trl-reward"            // TRL's RewardTrainer, with pairs
 	KTOLoop        Loop = "trl-kto"               // TRL's KTOTrainer
 	ORPOLoop       Loop = "trl-orpo"              // TRL's ORPOTrainer, with pairs
 	CPOLoop        Loop = "trl-cpo"               // TRL's CPOTrainer, with pairs; also SimPO
@@ -39,7 +39,7 @@ const (
 	AmpBF16 Precision = "amp-bf16" // autocast in bfloat16
 	AmpFP16 Precision = "amp-fp16" // autocast in float16, with a gradient scaler
 	BF16    Precision = "bf16"     // weights, gradients and optimizer states in bfloat16
-	FP16    Precision = "fp16"     // the same in float16
+	FP16    Precision = "fp16"     // weights, gradients and optimizer states in float16
 )
 
 // DType is the type of the numbers in a tensor.
@@ -194,7 +194,7 @@ type Goal string
 // The goals.
 const (
 	Throughput Goal = "throughput" // the most samples per second; the default
-	Balanced   Goal = "balanced"   // the same within 80 % of the card
+	Balanced   Goal = "balanced"   // the most samples per second within 80 % of the card
 	Quick      Goal = "quick"      // changes only batch and accumulation, within half the card
 )
 

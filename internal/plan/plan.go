@@ -55,7 +55,7 @@ type Goal string
 // The goals.
 const (
 	Throughput Goal = "throughput" // the most samples per second
-	Balanced   Goal = "balanced"   // the same within 80 % of the card
+	Balanced   Goal = "balanced"   // the most samples per second within 80 % of the card
 	Quick      Goal = "quick"      // for experiments: only batch and accumulation change, within half the card
 )
 

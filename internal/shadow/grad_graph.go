@@ -15,7 +15,7 @@ type GradGraph struct {
 	nodes []gradNode
 }
 
-// gradNode is a node's backward as an op of the graph.
+// gradNode is the backward of one node, recorded as an op of the graph.
 type gradNode struct {
 	of     *node
 	kept   *Tensor   // the gradient it saved
@@ -135,7 +135,7 @@ func (w *World) addGrad(leaf *Tensor) {
 	w.Scratch(leaf.Bytes())
 }
 
-// waitingGrad makes the gradient of a node's input; it waits until the node runs.
+// waitingGrad makes the gradient of a node's input, which is kept until the node runs.
 func (w *World) waitingGrad(n *node, e edge) {
 	if w.waiting == nil {
 		w.waiting = map[*node][]*Tensor{}

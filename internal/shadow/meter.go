@@ -43,12 +43,12 @@ const (
 	Streaming        Work = iota // reads, computes a little, writes
 	Rowwise                      // streaming with sums over rows or columns: norms, softmax
 	BatchNorming                 // batch norm
-	BatchNormingBack             // its backward
+	BatchNormingBack             // the backward of batch norm
 	Product                      // a matrix product, or a batch of them
 	Attending                    // a flash attention kernel
 	Efficient                    // the memory-efficient attention kernel
 	CudnnAttending               // cuDNN's attention kernel
-	Convolution                  // one of cuDNN's
+	Convolution                  // a cuDNN convolution
 	Depthwise                    // a convolution with one filter per channel
 	Gathering                    // a transfer of data that exists before the step
 	Reducing                     // a transfer of results of the preceding kernels

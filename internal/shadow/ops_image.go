@@ -84,7 +84,7 @@ func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 }
 
 // AdaptiveAvgPool2d is F.adaptive_avg_pool2d(t, 1): a mean over both image dimensions. The result of a
-// channels-last input is marked as channels last too, and that mark's backward makes a new tensor.
+// channels-last input becomes channels last through as_strided, whose backward makes a new tensor.
 func (t *Tensor) AdaptiveAvgPool2d() *Tensor {
 	last := t.channelsLast()
 	out := t.Mean(true, -1, -2)

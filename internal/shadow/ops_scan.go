@@ -19,7 +19,7 @@ func (t *Tensor) CumsumDim(dim int) *Tensor {
 			a.Drop()
 			return inputGrads(out)
 		})
-		if t.Numel() == t.size.d[dim] { // one row: CUB
+		if t.Numel() == t.size.d[dim] { // CUB scans a single row
 			t.w.kernelScratch(t.w.Rules.Scan(t.Numel(), int(t.dtype.Bytes())))
 		}
 		return n.result(out, t)

@@ -47,7 +47,7 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	partial := w.flashSplits(a)
 	rng := w.Empty(Dims(2), Int64)
 	unused := w.Empty(Dims(), Int64)
-	if a.Dropout > 0 { // the generator's state replaces the empty one
+	if a.Dropout > 0 { // the generator's state replaces the placeholder
 		state := w.Empty(Dims(2), Int64)
 		rng.die()
 		rng = state
@@ -82,7 +82,7 @@ func (w *World) flashSplits(a Attention) []*storage {
 // for every query head, which are then summed.
 func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 	w.Op("_scaled_dot_product_flash_attention_backward")
-	var copies []*storage // the kernel expects tokens before heads in both
+	var copies []*storage // copies of g and out: the kernel expects tokens before heads
 	for _, t := range []*Tensor{g, out} {
 		if stride := bshd(t.size); !sameStrides(t.size, t.stride, stride) {
 			copies = append(copies, w.alloc(t.Bytes()))

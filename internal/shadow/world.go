@@ -37,7 +37,7 @@ type World struct {
 	Side      kernel.Side   // which bound to use if a kernel's needs are unknown
 	Open      Open          // how much memory depends on unknown facts about the card
 	Trace     *stream.Trace // receives the events
-	Tags      []Tag         // one per allocation of the trace, folded like it; see Tag
+	Tags      []Tag         // one per allocation in the trace before it is unfolded; see Tag
 	MaxEvents int           // limit on the events of the trace, 0 for none; beyond it ops panic with [TooLong]
 
 	gradMode bool
@@ -64,7 +64,7 @@ type World struct {
 	arrived     int      // number of gradients that arrived in the last passage
 	layouts     map[*Tensor]*gradLayout
 	turns       turns
-	origin      []uint32 // for an unfolded trace, the ID that each allocation had before
+	origin      []uint32 // for an unfolded trace, the ID that each allocation had before unfolding
 
 	afterBackward func()              // called when the whole backward has run
 	wrapped       map[string]Wrapper  // by module path
@@ -163,7 +163,7 @@ func (w *World) Scratch(bytes uint64) {
 	w.release(w.alloc(bytes))
 }
 
-// Open is how much memory depends on unknown facts about the card: for each fact, the largest distance in bytes
+// Open records how much memory depends on unknown facts about the card: for each fact, the largest distance in bytes
 // between the bounds of a figure.
 type Open [kernel.Facts]uint64
 

@@ -9,7 +9,7 @@ type variable struct {
 	pieces     []Piece
 	isList     bool
 	elements   []Word
-	keys       []string // of an associative array, by element
+	keys       []string // keys of an associative array's elements
 	from       []int
 	definition int // the offset of its assignment; -1 if it has none
 	exported   bool

@@ -15,7 +15,7 @@ type Piece struct {
 
 	many     bool // unknown, and may be any number of words
 	absent   bool // unknown because the script's caller may set it
-	argument bool // the same, as an argument
+	argument bool // absent is set, and the text is a script argument
 }
 
 // Word is an expanded word of a command.

@@ -20,7 +20,7 @@ func keeping(s *setup.Setup) *setup.Setup {
 	return s
 }
 
-// TestKeptGradientsStay checks that exactly the gradients remain in addition after a step.
+// TestKeptGradientsStay checks that keeping gradients leaves exactly their bytes more after each step.
 func TestKeptGradientsStay(t *testing.T) {
 	dropped, kept := aliveAfterSteps(t, smallLlama()), aliveAfterSteps(t, keeping(smallLlama()))
 	_, trained := smallLlamaCount(t)

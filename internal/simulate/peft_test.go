@@ -81,7 +81,7 @@ func testDispatched(t *testing.T, folder string) {
 				t.Errorf("%d parameters, %d trained; want %d, %d", played.params, played.trained, recorded.params, recorded.trained)
 			}
 			got := played.blocks()
-			if c["device"] == "cuda" { // the forward pass only
+			if c["device"] == "cuda" { // only the forward pass was recorded
 				got = got[:min(len(got), len(want))]
 			}
 			compare(t, got, want)
@@ -114,9 +114,9 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 		case strings.HasPrefix(l, "    + "):
 			size, _ := strconv.ParseUint(strings.Fields(l)[1], 10, 64)
 			if size == 2*rows && strings.Contains(log.ops[len(log.ops)-1], "native_layer_norm") {
-				size = 4 * rows // its statistics, which the GPU keeps in float32 for every input type
+				size = 4 * rows // the norm's statistics, which the GPU keeps in float32 for every input type
 			}
-			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // compares labels; simulated as part of the op that uses it
+			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // a comparison of labels is simulated as part of the op that uses it
 				continue
 			}
 			at := len(log.events)

@@ -26,7 +26,7 @@ type job struct {
 	stopped             sync.Once
 
 	ran       atomic.Bool // it has been seen running, and has not been queued again since
-	cancelled atomic.Bool // by snug
+	cancelled atomic.Bool // snug has cancelled it
 	copied    int64
 	reason    string // why it is waiting, as last reported to the user
 	ends      int    // times that Slurm has ended it, as last reported to the user

@@ -99,7 +99,7 @@ func parseJob(text string) (Info, bool) {
 		case "ExitCode":
 			out.Exit = parseExit(value)
 		}
-		if key == "Command" { // the rest is the user's own text
+		if key == "Command" { // what follows is the user's text
 			break
 		}
 	}
@@ -127,7 +127,7 @@ func parseAccount(text, id string) (Info, bool) {
 // stateName returns a state without Slurm's additions, such as the + in CANCELLED+ if the column is too narrow.
 func stateName(text string) string {
 	name := strings.TrimRight(strings.ToUpper(strings.TrimSpace(text)), "+")
-	if first, _, more := strings.Cut(name, ","); more { // a state and its flags
+	if first, _, more := strings.Cut(name, ","); more { // a state may be followed by flags
 		name = first
 	}
 	return name

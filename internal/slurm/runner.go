@@ -23,7 +23,7 @@ const DefaultPoll = 5 * time.Second
 
 // Runner submits commands as jobs. It is a run.Runner.
 type Runner struct {
-	Poll      time.Duration            // between queries to Slurm; 0 means DefaultPoll
+	Poll      time.Duration            // interval between queries to Slurm; 0 means DefaultPoll
 	Run       Commands                 // nil means Slurm's commands on this machine
 	Say       func(text string)        // called with messages about a job; may be nil
 	Submitted func(folder, job string) // called when a job is in the queue; may be nil

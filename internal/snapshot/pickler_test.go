@@ -26,7 +26,7 @@ type (
 	shared struct{ v any }
 )
 
-// rename is an object that then takes another object's memo name.
+// rename writes the object to, and gives it the memo name of from.
 type rename struct{ from, to *shared }
 
 func pickled(v any, torchScript bool) []byte {

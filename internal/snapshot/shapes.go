@@ -18,7 +18,7 @@ type keyShape struct {
 type idlePair struct {
 	bits, mask [2]uint64
 	n          int
-	name       ref // what its MEMOIZE names
+	name       ref // the object that its MEMOIZE names
 	named      bool
 }
 

@@ -45,7 +45,7 @@ func Read(r io.Reader) (*Recording, error) {
 // Recording is one snapshot file.
 type Recording struct {
 	Devices     []Device     // the devices with a trace or a segment, by index
-	Settings    Settings     // of the allocator
+	Settings    Settings     // the allocator's settings
 	Annotations []Annotation // record_function ranges
 	Frames      []Frame      // all Python frames; stacks refer to them
 	Stacks      [][]uint32   // lists of indices into Frames, innermost first; Stacks[0] is empty
@@ -91,7 +91,7 @@ type SegmentEvent struct {
 	Addr   uint64      // of the first byte
 	Size   uint64      // bytes
 	Stream uint64      // CUDA stream handle
-	Event  int         // it precedes this event of the trace
+	Event  int         // index of the trace event that follows it
 	Stack  uint32      // index into Recording.Stacks
 	Kind   SegmentKind // the request
 	Flush  bool        // returned by an empty_cache, not to make room for an allocation
@@ -106,7 +106,7 @@ func (e SegmentEvent) String() string {
 type OOM struct {
 	Size       uint64 // the request, rounded
 	DeviceFree int64  // free bytes on the card
-	Event      int    // it precedes this event of the trace
+	Event      int    // index of the trace event that follows it
 	Time       int64  // microseconds since the epoch
 	Stack      uint32 // index into Recording.Stacks
 }
@@ -152,7 +152,7 @@ type Frame struct {
 
 // Annotation is one end of a record_function range.
 type Annotation struct {
-	Name   string // of the range
+	Name   string // name of the range
 	Start  bool   // whether it begins or ends here
 	Device int    // CUDA's index
 	Time   int64  // microseconds since the epoch
@@ -165,7 +165,7 @@ type Settings struct {
 	MaxSplitSize       int64            // -1: unlimited
 	GCThreshold        float64          // garbage_collection_threshold; 0 means off
 	ExpandableSegments bool             // expandable_segments:True
-	RoundupDivisions   map[string]int64 // by the start of the size class, a power of two of MiB
+	RoundupDivisions   map[string]int64 // by size class: its smallest size in MiB, a power of two
 }
 
 // Busiest returns the device with the most trace entries, or nil.

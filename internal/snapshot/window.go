@@ -94,7 +94,7 @@ func (w *window) fill(n int) {
 	w.base += int64(w.pos)
 	w.pos, w.buf = 0, w.buf[:left]
 	for len(w.buf) < n && w.err == nil {
-		if len(w.buf) == cap(w.buf) { // only strings longer than the window
+		if len(w.buf) == cap(w.buf) { // happens only for strings longer than the window
 			w.buf = append(w.buf, 0)[:len(w.buf)]
 		}
 		var k int

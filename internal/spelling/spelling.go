@@ -9,7 +9,7 @@ import (
 )
 
 // Nearest returns the name with the smallest Distance from got, or "" if none is close. Different digits mean a
-// different thing, not a typo: gpt3 is not close to gpt2, nor fp8 to fp32. One digit may be missing or one too many.
+// different thing, not a typo: gpt3 is not close to gpt2, nor fp8 to fp32. One digit may be missing or extra.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {

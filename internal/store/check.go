@@ -15,7 +15,7 @@ import (
 
 const (
 	maxBytes   = 1 << 43 // 8 TiB, an order above the largest card
-	maxSeconds = 1e6     // of a step
+	maxSeconds = 1e6     // limit on the duration of a step
 	maxTime    = 1 << 33 // in the year 2242
 )
 
@@ -65,7 +65,7 @@ func scan(rows *sql.Rows) (Run, error) {
 	var at, predicted, allocated, reserved, seconds any
 	err := rows.Scan(&r.ID, &at, &r.Card, &r.Torch, &r.CUDA, &r.Family, &r.Model, &r.Size, &r.Setup, &predicted, &allocated, &reserved, &seconds)
 	if err != nil || at == nil {
-		return r, errDamaged // the schema does not allow it
+		return r, errDamaged // a value that the schema does not allow
 	}
 	for _, n := range []struct {
 		value any
@@ -99,7 +99,7 @@ func scrub(tx *sql.Tx) error {
 	for rows.Next() {
 		var r Run
 		if err := rows.Scan(&r.ID, &r.Model, &r.Setup); err != nil {
-			continue // reading it returns the error
+			continue // the error is reported when the row is read
 		}
 		if clean := r.redacted(); clean != r {
 			found = append(found, clean)

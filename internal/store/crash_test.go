@@ -168,7 +168,7 @@ func (x crashing) run(f crash.Fault) crash.Result {
 	return r
 }
 
-// problem returns what is wrong with the store that was left.
+// problem returns what is wrong with the store after the fault, or "".
 func (x crashing) problem(path, said string, r crash.Result) string {
 	done := strings.Count(said, "done\n")
 	rest := strings.ReplaceAll(said, "done\n", "")
@@ -199,7 +199,8 @@ func (x crashing) problem(path, said string, r crash.Result) string {
 	return ""
 }
 
-// holds checks that a store contains what it must after some steps and perhaps the next one.
+// holds returns "" if a store has the contents expected after done steps or after one more, and otherwise what is
+// wrong.
 func holds(path string, done int, existed bool) string {
 	s, err := Read(path, time.Second)
 	if err != nil {

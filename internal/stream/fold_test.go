@@ -14,7 +14,7 @@ type loop struct {
 	sizes []uint64
 	fates []int
 	back  []uint64 // sizes allocated in the reverse pass, all freed by the following iteration
-	down  bool     // whatever is left is freed from the last iteration on
+	down  bool     // remaining allocations are freed starting with the last iteration
 }
 
 // When an iteration's allocations are freed.
@@ -88,7 +88,7 @@ func (w *writer) mark(turn int) {
 	}
 }
 
-// free frees, in iteration during, what iteration of allocated with that fate.
+// free frees, in iteration during, the allocations of iteration of that have the given fate.
 func (w *writer) free(l loop, of, during, fate int) {
 	if of < 0 || of >= len(w.made) {
 		return

@@ -79,7 +79,7 @@ func (u *unfolding) section(s *section) {
 	}
 }
 
-// turn writes a section, with the middle one as the given copy.
+// turn writes a section once. For the middle section, copy is the index of the iteration to write.
 func (u *unfolding) turn(s *section, copy int) {
 	for i := s.from; i < s.to; i++ {
 		e := &u.Trace.Events[i]

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// A cluster runs several trials at once. While some are running, the next trial to start is what the climb would try if
-// they went as predicted, or otherwise if the first of them did not fit. The number of trials left is computed under the
-// same assumption.
+// A cluster runs several trials at once. While some are running, the next trial to start is the one that the climb
+// would try if they went as predicted. If there is none, it is the one that the climb would try if the first of them
+// did not fit. The number of trials left is computed under the same assumption.
 
 // Ahead returns what to try while other candidates are running. Its Next is nil if nothing is worth trying or no more
 // trials are allowed. If no candidate is running, Ahead returns the same as Climb.Next.

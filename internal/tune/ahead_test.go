@@ -8,7 +8,8 @@ import (
 	"snug/internal/setup"
 )
 
-// three returns a climb over batches of 8, 16 and 32, which need 10, 18 and 34 GiB of 24. It starts at 16.
+// three returns a climb over batches of 8, 16 and 32, which need 10, 18 and 34 GiB, with a limit of 24 GiB. It starts
+// at 16.
 func three(t *testing.T, most int) (*Climb, []Candidate) {
 	t.Helper()
 	var list []Candidate

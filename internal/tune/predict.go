@@ -15,8 +15,9 @@ func (c *Climb) memory(x Candidate) uint64 {
 	return c.extrapolated(x)
 }
 
-// off returns the factor by which predictions for a candidate's variant are off. If its own was not measured, it is
-// that of the others, but at least 1: if they used less than predicted, that need not hold for this one.
+// off returns the factor by which predictions for a candidate's variant are off. If the variant was not measured, the
+// factor is that of the other variants, but at least 1, because this one need not use less than predicted even if the
+// others did.
 func (c *Climb) off(x Candidate) float64 {
 	own, all := 0.0, 0.0
 	for _, t := range c.tried {
@@ -119,8 +120,8 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 // alike is the factor up to which two expected speeds count as the same.
 const alike = 1.001
 
-// nearer reports whether a is the better one to try of two candidates that may be equally fast: the one whose batch
-// is closer to a measured batch of its variant, or else the larger one.
+// nearer reports whether a should be tried before b if they may be equally fast: the one with a batch closer to a
+// measured batch of its variant, or else the larger one.
 func (c *Climb) nearer(a, b Candidate) bool {
 	x, y := c.distance(a), c.distance(b)
 	if x != y {

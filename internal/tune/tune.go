@@ -90,7 +90,7 @@ type Result struct {
 	Seconds   float64 `json:"seconds,omitempty"` // duration of the trial
 	Why       string  `json:"why,omitempty"`     // the evidence for an outcome other than ok
 	Longest   string  `json:"longest,omitempty"` // what is known about the longest batch
-	Ranks     []Rank  `json:"ranks,omitempty"`   // of a run with several processes
+	Ranks     []Rank  `json:"ranks,omitempty"`   // one for each process, if there are several
 }
 
 // Rank is one process's peak.

@@ -248,7 +248,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The speed of a run is the mean of its steps after the warm-up, with the interval that they support.
+// The speed of a run is the mean of its steps after the warm-up, with its uncertainty.
 func TestSpeed(t *testing.T) {
 	for _, c := range []struct {
 		times          []float64

@@ -32,7 +32,7 @@ import (
 type point struct {
 	x     float64 // the step, or seconds
 	y     float64 // bytes
-	shape []int   // of the batch; nil if unknown
+	shape []int   // shape of the batch; nil if unknown
 	size  float64 // elements of the batch
 }
 
@@ -74,7 +74,7 @@ type test struct {
 	floor   float64 // minimum rise over the window, in bytes
 	equal   int     // parts of a window if the rises must be about equal
 	about   float64 // how far a rise may be from the median to be about equal, as a fraction of it
-	certain int     // parts of a window if the rises only need to be certain; 0: not allowed
+	certain int     // parts of a window if the rises only need to be certain; 0 if they must be equal
 	pairs   int     // minimum number of comparable pairs per part
 	earlier []point // points before the tested ones
 }
@@ -168,7 +168,7 @@ type rises struct {
 	pooled []float64
 	middle float64 // median of pooled
 	wander float64 // factor on standard errors, for noise that persists from step to step
-	length float64 // of a part, in steps or seconds
+	length float64 // length of a part, in steps or seconds
 }
 
 // risesBetween compares each part with the next. It returns false if too few points are comparable.

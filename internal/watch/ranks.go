@@ -13,7 +13,7 @@ type Rank struct {
 	Rank  *int    `json:"rank,omitempty"` // as torchrun counts; nil if unknown
 	PID   int     `json:"pid"`            // the process
 	GPU   int     `json:"gpu"`            // its card
-	Peak          // of its recent steps
+	Peak          // the peak of its recent steps
 	Share float64 `json:"share"`                  // reserved fraction of the memory available to it
 	Above float64 `json:"above_others,omitempty"` // bytes reserved above the others' median, if substantial
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ranked returns a run of four ranks, one on each card, which take the given GiB of 80.
+// ranked returns a run of four ranks, one on each card, which take the given GiB on cards of 80 GiB.
 func ranked(gib [4]int64, shapes [4]int) *Watcher {
 	const g = int64(1) << 30
 	w := New(Options{})

@@ -34,7 +34,7 @@ type Reading struct {
 	State        State       `json:"state"`                    // the verdict
 	Why          string      `json:"why"`                      // its evidence, in one sentence
 	StepsToOOM   *[3]int     `json:"steps_to_oom,omitempty"`   // low, middle, high; if memory is growing
-	SecondsToOOM *[3]float64 `json:"seconds_to_oom,omitempty"` // the same as time
+	SecondsToOOM *[3]float64 `json:"seconds_to_oom,omitempty"` // the same in seconds
 	Advice       string      `json:"advice,omitempty"`         // what to do
 	Predicted    *Predicted  `json:"predicted,omitempty"`      // the prediction and the measurement, if there is a prediction
 	Ranks        []Rank      `json:"ranks,omitempty"`          // the processes of one run, if there are several

@@ -37,7 +37,7 @@ type Options struct {
 type server struct {
 	options Options
 	work    chan struct{} // one element for each request being computed
-	streams chan struct{} // contains one token for each open stream
+	streams chan struct{} // one element for each open stream
 	uploads uploads
 }
 
@@ -100,7 +100,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /snapshots/{id}", s.snapshotPage)
 	files, err := fs.Sub(static, "static")
 	if err != nil {
-		panic(err) // the folder is part of the program
+		panic(err) // cannot happen, because the folder is embedded
 	}
 	mux.Handle("/", http.FileServerFS(files))
 	return mux

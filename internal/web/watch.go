@@ -198,7 +198,7 @@ func (f *follower) draw() {
 type viewAnswer struct {
 	T         float64         `json:"t"`
 	Ended     bool            `json:"ended"`
-	Reading   watch.Reading   `json:"reading"` // the newest
+	Reading   watch.Reading   `json:"reading"` // the newest reading
 	Left      string          `json:"left"`    // the forecast in words, if any
 	Cards     []cardView      `json:"cards"`
 	Processes []processAnswer `json:"processes"`

@@ -23,7 +23,7 @@ func (l *Conv1D) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l
 
 // Forward runs Conv1D, with LoRA if the layer has adapters.
 func (l *Conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
-	if l.quant != nil { // it became a Linear4bit
+	if l.quant != nil { // bitsandbytes replaced it with a Linear4bit
 		return l.Linear.Forward(fn, x)
 	}
 	if l.lora == nil || x.World().Unadapted {

@@ -61,7 +61,7 @@ func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return l.lora.forward(fn, x, l.product(x))
 }
 
-// product is the layer without adapters. An unfused one is FalconLinear.
+// product computes the layer without its adapters. An unfused layer is Falcon's FalconLinear.
 func (l *Linear) product(x *shadow.Tensor) *shadow.Tensor {
 	if !l.Unfused {
 		return x.Linear(l.Weight, l.Bias)

@@ -42,7 +42,7 @@ type adapter struct {
 
 	torchtune bool // torchtune's LoRALinear
 	qkv       bool // LitGPT's LoRAQKVLinear
-	fresh     bool // the behaviour of 2023
+	fresh     bool // see Lora.Fresh
 }
 
 // AddLora freezes a model and adds adapters to the linear layers that l
@@ -75,7 +75,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
 		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
 			held := b.DType
-			if lin.quant != nil { // quantized weights do not show the model's type
+			if lin.quant != nil { // the model's type cannot be read from a quantized weight
 				b.DType = shadow.Float32
 			}
 			lin.lora = &adapter{

@@ -96,7 +96,7 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 	scales := w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
 	t.Pack(2, storage)
 	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
-	w.Scratch(quantCodes * shadow.Float32.Bytes()) // absolute values, to find the maximum
+	w.Scratch(quantCodes * shadow.Float32.Bytes()) // absolute values of the codes, to find their maximum
 	if p.Double {
 		b.quantizeScales(scales)
 	}
@@ -137,7 +137,7 @@ func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 	scales.Drop()
 }
 
-// quantizedAway returns how many more elements the quantized weights have than bytes.
+// quantizedAway returns how many elements the model loses by storing weights quantized, several to an element.
 func (b *Builder) quantizedAway() (n int) {
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && lin.quant != nil {

@@ -93,7 +93,7 @@ func newAdamLoop(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adamLoop{newMoments(w, params)}
 }
 
-// Step needs a square root and its quotient for each parameter. The quotient is bound to a variable, so it lives
+// Step allocates sqrt(second moment) / number for each parameter. The quotient is bound to a variable, so it lives
 // until the next one exists.
 func (a *adamLoop) Step() {
 	defer a.w.NoGrad()()

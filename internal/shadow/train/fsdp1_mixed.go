@@ -92,8 +92,8 @@ func (u *flatUnit) layGrads() {
 	}
 }
 
-// forget releases the gradients of units whose pieces no longer have any: zero_grad does not reach the frozen
-// rest (_reset_flat_param_grad_info_if_needed). It also does so for a unit without pieces on this process.
+// forget releases a unit's gradient if its pieces have none left, or if this process has no pieces of it: zero_grad
+// does not reach the frozen parameters (_reset_flat_param_grad_info_if_needed).
 func (f *FSDP1) forget() {
 	for _, u := range f.units {
 		if !f.how.Mixes || u.shard == nil {

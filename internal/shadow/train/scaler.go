@@ -58,8 +58,8 @@ func (s *GradScaler) check(params []*shadow.Tensor, inverse *shadow.Tensor) {
 	found.Drop()
 }
 
-// Step is scaler.step(optimizer). An optimizer that applies the scale itself gets the scale, times one, and the
-// sum of the flags. For any other, gradients are divided first.
+// Step is scaler.step(optimizer). An optimizer that applies the scale itself gets new tensors with the scale and the
+// sum of the flags. For any other optimizer, gradients are divided by the scale first.
 func (s *GradScaler) Step(opt Optimizer, params []*shadow.Tensor) {
 	if _, ok := opt.(interface{ scalesItself() }); !ok {
 		if s.foundInf == nil {

@@ -18,11 +18,11 @@ import (
 type Command struct {
 	Args           []string
 	Env            []string
-	Stdin          *os.File         // nil: none
-	Stdout, Stderr io.Writer        // of the command
-	Runner         run.Runner       // nil: this machine
-	TempDir        string           // "": the system default
-	Signals        <-chan os.Signal // to forward
+	Stdin          *os.File         // nil means no input
+	Stdout, Stderr io.Writer        // receive the command's output
+	Runner         run.Runner       // nil means that the command runs on this machine
+	TempDir        string           // "" means the system default
+	Signals        <-chan os.Signal // signals to forward
 	WandB          bool             // log to Weights & Biases, if the run uses it
 
 	Outcome *run.Outcome // how it ended; set by Run

@@ -20,7 +20,7 @@ import (
 type fakeSource struct {
 	name    string
 	maker   gpu.Maker
-	opens   []error // of each Open; after them it succeeds
+	opens   []error // errors of the first calls of Open; later calls succeed
 	samples []func() ([]gpu.Sample, error)
 	asked   *int
 	opened  *int
@@ -211,7 +211,7 @@ func TestMIG(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	w := watch.New(watch.Options{})
-	for _, e := range events[:len(events)-1] { // before the end
+	for _, e := range events[:len(events)-1] { // omit the end event
 		w.Add(e)
 	}
 	v := w.View()
