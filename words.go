@@ -117,7 +117,7 @@ const (
 	ReferenceModel    Reference = "model"       // a second, frozen model
 	ReferenceAdapters Reference = "adapters"    // the model without its adapters
 	ReferenceBefore   Reference = "precomputed" // log-probabilities computed before training
-	ReferenceNone     Reference = "none"        // nothing
+	ReferenceNone     Reference = "none"        // no reference
 )
 
 // Loss selects the code that computes the loss of a causal model.
@@ -182,7 +182,7 @@ type DistLoad string
 // The ways to load.
 const (
 	LoadWhole   DistLoad = "whole"   // every GPU first holds the whole model; the default for FSDP2
-	LoadSharded DistLoad = "sharded" // no GPU ever holds it (meta device, zero.Init); the default for FSDP1 and ZeRO-3
+	LoadSharded DistLoad = "sharded" // no GPU ever holds the whole model (meta device, zero.Init); the default for FSDP1 and ZeRO-3
 )
 
 // AllLinear, as a LoRA target, means every linear layer except the head, as in PEFT.

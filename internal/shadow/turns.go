@@ -12,8 +12,8 @@ import (
 // ones, the last ones, and one in the middle that stands for the rest. Every event records its iteration, in the
 // backward pass too, and after the run package stream writes the missing iterations.
 
-// The number of simulated iterations of a loop, and the one that stands for others. Some iterations at both ends
-// differ: the first has no predecessor, and in backward the last two find no gradient to add to.
+// The number of simulated iterations of a loop, and the iteration that represents the missing ones. Some iterations
+// at both ends differ: the first has no predecessor, and in backward the last two find no gradient to add to.
 const (
 	turnsRun   = 9
 	middleTurn = 5

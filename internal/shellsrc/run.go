@@ -31,7 +31,7 @@ type Command struct {
 // Definition is an assignment. In a loop or a function it may assign several values.
 type Definition struct {
 	Name   string
-	At     int    // where it begins
+	At     int    // where it begins in the script
 	Values []Word // the distinct values, in order
 	List   []Word // the elements of name=(…)
 	IsList bool

@@ -129,7 +129,7 @@ type heredoc struct {
 
 // RawWord is a word of a command as written in the script.
 type RawWord struct {
-	Start, End int // its offsets
+	Start, End int // offsets in the script
 	Command    int // words of one command have the same number
 }
 

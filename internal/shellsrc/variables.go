@@ -148,7 +148,7 @@ func equal(a, b *variable) bool {
 	return same(a.pieces, b.pieces)
 }
 
-// scalar returns a variable's value as one text; for a list that is its first element.
+// scalar returns a variable's value as one text; for a list, its first element.
 func (v *variable) scalar() []Piece {
 	if !v.isList {
 		return v.pieces

@@ -89,7 +89,8 @@ for x in torch.utils.data.DataLoader(data, batch_size=2):
     evaluate()
 `
 
-// TestEvaluationIsThatOfAScript compares the evaluation in snug's own loop with that of an equivalent script.
+// TestEvaluationIsThatOfAScript compares the evaluation in snug's own loop with the evaluation in an equivalent
+// script.
 func TestEvaluationIsThatOfAScript(t *testing.T) {
 	written := evaluated(t, "")
 	f, err := pysrc.Parse("train.py", []byte(evaluatingStep))

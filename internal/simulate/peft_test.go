@@ -46,20 +46,22 @@ type peftLog struct {
 // before the first block, because masks are made differently while tracing.
 func TestPEFT(t *testing.T) { testDispatched(t, "testdata/peft") }
 
-// TestWeights does the same for steps with 16-bit weights under autocast, all of them
-// trained (testdata/measured/weights_ops.py).
+// TestWeights does what TestPEFT does, for steps with 16-bit weights under autocast, all of them trained
+// (testdata/measured/weights_ops.py).
 func TestWeights(t *testing.T) { testDispatched(t, "testdata/weights") }
 
-// TestTRL does the same for the loss of TRL's SFTTrainer, on real tensors (testdata/measured/trl_ops.py).
+// TestTRL does what TestPEFT does, for the loss of TRL's SFTTrainer, on real tensors (testdata/measured/trl_ops.py).
 func TestTRL(t *testing.T) { testDispatched(t, "testdata/trl") }
 
-// TestLiger does the same for Liger's kernels (testdata/measured/liger_ops.py).
+// TestLiger does what TestPEFT does, for Liger's kernels (testdata/measured/liger_ops.py).
 func TestLiger(t *testing.T) { testDispatched(t, "testdata/liger") }
 
-// TestQLoRA does the same for bitsandbytes' 4-bit weights with PEFT's adapters (testdata/measured/qlora_ops.py).
+// TestQLoRA does what TestPEFT does, for bitsandbytes' 4-bit weights with PEFT's adapters
+// (testdata/measured/qlora_ops.py).
 func TestQLoRA(t *testing.T) { testDispatched(t, "testdata/qlora") }
 
-// TestNanoGPT does the same for nanoGPT's own model, with and without biases (testdata/measured/nanogpt_ops.py).
+// TestNanoGPT does what TestPEFT does, for nanoGPT's own model, with and without biases
+// (testdata/measured/nanogpt_ops.py).
 func TestNanoGPT(t *testing.T) { testDispatched(t, "testdata/nanogpt") }
 
 func testDispatched(t *testing.T, folder string) {

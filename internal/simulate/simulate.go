@@ -44,7 +44,7 @@ const Settled = 4
 
 // Result is a simulated run.
 type Result struct {
-	World     *shadow.World  // where it ran
+	World     *shadow.World  // the process in which the run was simulated
 	Loops     *stream.Folded // the trace, if it is folded
 	Params    int            // number of parameters of the model
 	Trainable int            // number of trained parameters

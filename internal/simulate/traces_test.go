@@ -79,8 +79,8 @@ func moments(tr *stream.Trace, opAt func(event int) string) []moment {
 	return append(out, moment{op: "end", freed: sorted(freed)})
 }
 
-// TestTraces compares whole simulated runs with recordings of the same runs, including loading. SNUG_TRUTH may
-// name a folder with more of them.
+// TestTraces compares whole simulated runs with recordings of the same runs, including loading. SNUG_TRUTH may name a
+// folder with more recordings.
 func TestTraces(t *testing.T) {
 	folder := measuredFolder()
 	runs := measuredRuns(t, folder)

@@ -50,7 +50,7 @@ type machine struct {
 	lastText, lastPair uint32
 	mapped             int // number of pairs in maps
 	keys               [maxKeys]keyShape
-	shapes             map[string]uint32 // stacks, by the bytes of their lists (fast.go)
+	shapes             map[string]uint32 // stack numbers, by the bytes of the pickled list (fast.go)
 }
 
 const (

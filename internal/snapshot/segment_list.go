@@ -10,7 +10,7 @@ import (
 // segmentList contains segments sorted by address. They are stored in parts of bounded length, so that a change in a
 // recording with a hundred thousand segments never moves more than one part.
 type segmentList struct {
-	parts [][]Segment // none is empty
+	parts [][]Segment // no part is empty
 }
 
 const partCap = 256

@@ -58,15 +58,15 @@ type Recording struct {
 type Device struct {
 	Index     int           // CUDA's index
 	Trace     *stream.Trace // its allocations and frees
-	Addresses []uint64      // by allocation ID
-	Times     []int64       // by event: microseconds since the epoch; nil before PyTorch 2.2
-	Stacks    []uint32      // by event: index into Recording.Stacks; nil when none were recorded
-	Metadata  []uint32      // by event: index into Recording.Texts; nil when all are empty
+	Addresses []uint64      // address of each allocation, by ID
+	Times     []int64       // time of each event in microseconds since the epoch; nil before PyTorch 2.2
+	Stacks    []uint32      // for each event an index into Recording.Stacks; nil if no stacks were recorded
+	Metadata  []uint32      // for each event an index into Recording.Texts; nil if all are empty
 
 	SegmentEvents []SegmentEvent // requests to the driver, in order
 	OOMs          []OOM          // failed requests
-	Start         []Segment      // at the start of the recording, by address
-	Final         []Segment      // at its end, by address
+	Start         []Segment      // segments at the start of the recording, by address
+	Final         []Segment      // segments at the end of the recording, by address
 	Entries       int            // trace entries in the file
 }
 
@@ -93,7 +93,7 @@ type SegmentEvent struct {
 	Stream uint64      // CUDA stream handle
 	Event  int         // index of the trace event that follows it
 	Stack  uint32      // index into Recording.Stacks
-	Kind   SegmentKind // the request
+	Kind   SegmentKind // what was requested
 	Flush  bool        // returned by an empty_cache, not to make room for an allocation
 }
 
@@ -140,7 +140,7 @@ type Segment struct {
 	Device     int      // CUDA's index
 	Small      bool     // it belongs to the small pool
 	Expandable bool     // it grows page by page
-	Blocks     []Block  // cover the segment without gaps
+	Blocks     []Block  // blocks that cover the segment without gaps
 }
 
 // Frame is one line of a call stack.
@@ -153,7 +153,7 @@ type Frame struct {
 // Annotation is one end of a record_function range.
 type Annotation struct {
 	Name   string // name of the range
-	Start  bool   // whether it begins or ends here
+	Start  bool   // whether the range begins or ends here
 	Device int    // CUDA's index
 	Time   int64  // microseconds since the epoch
 }
@@ -165,7 +165,7 @@ type Settings struct {
 	MaxSplitSize       int64            // -1: unlimited
 	GCThreshold        float64          // garbage_collection_threshold; 0 means off
 	ExpandableSegments bool             // expandable_segments:True
-	RoundupDivisions   map[string]int64 // by size class: its smallest size in MiB, a power of two
+	RoundupDivisions   map[string]int64 // keyed by the smallest size of a size class in MiB, a power of two
 }
 
 // Busiest returns the device with the most trace entries, or nil.

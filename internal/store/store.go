@@ -132,7 +132,7 @@ func refuse(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return nil // it does not exist, or SQLite reports what is wrong
+		return nil // the file does not exist, or SQLite will report what is wrong
 	case info.Mode()&os.ModeSymlink != 0:
 		to, _ := os.Readlink(path)
 		return fmt.Errorf("the measurement store %s is a link to %s; set SNUG_STORE to the file itself", path, to)

@@ -2,7 +2,7 @@
 
 package stream
 
-// alike reports whether, in every pass, the iterations around the middle one do the same as it does.
+// alike reports whether, in every pass, the iterations around the middle one do the same as the middle one.
 func (u *Folded) alike() bool {
 	for i := range u.passes {
 		p := &u.passes[i]

@@ -80,7 +80,7 @@ func (c *Climb) assumed(x Candidate) Result {
 func (c *Climb) Skip(x Candidate) {
 	c.skipped = append(c.skipped, x.Key())
 	if slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() }) {
-		c.again = x.Key() // it was due to be measured again
+		c.again = x.Key() // do not repeat the measurement
 	}
 }
 

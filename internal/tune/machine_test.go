@@ -28,7 +28,7 @@ type variant struct {
 	slower      float64
 	offMemory   float64 // ratio of predicted to real memory
 	offSpeed    float64 // ratio of predicted to real speed
-	broken      bool    // it crashes
+	broken      bool    // every trial crashes
 	unpredicted bool
 	linear      bool // speeds are predicted as if a forward pass took no time per sample
 }

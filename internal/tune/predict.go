@@ -166,8 +166,8 @@ func (c *Climb) rate(x Candidate, best *Trial) (rate float64, known int) {
 	return fitted(x, own), len(own)
 }
 
-// scaled returns a candidate's speed from one measured batch of its variant. A larger batch is expected to be at most
-// as much faster as predicted, and a smaller one slower at most in proportion.
+// scaled returns a candidate's speed from one measured batch of its variant. It scales the measured speed by the
+// predicted ratio, but by no more than the ratio of the batches.
 func (c *Climb) scaled(x Candidate, t Trial) float64 {
 	if x.Expected == 0 || t.Expected == 0 {
 		return t.Rate

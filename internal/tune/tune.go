@@ -65,10 +65,10 @@ type Outcome string
 
 // The outcomes.
 const (
-	Fits        Outcome = "ok"            // it trained
+	Fits        Outcome = "ok"            // the command trained
 	OutOfMemory Outcome = "out-of-memory" // a process ran out of GPU memory
 	Crashed     Outcome = "crashed"       // the command failed for another reason
-	Hung        Outcome = "hung"          // it exceeded a time limit
+	Hung        Outcome = "hung"          // the trial exceeded a time limit
 	Interrupted Outcome = "interrupted"   // the user ended it; not evidence
 	Lost        Outcome = "lost"          // the job was cancelled or preempted, or its machine failed; not evidence
 )

@@ -48,8 +48,8 @@ const (
 
 // Parting is the first step that differs from the prediction.
 type Parting struct {
-	Step      int     `json:"step"`            // the training step, or the one before the evaluation
-	PID       int     `json:"pid,omitempty"`   // its process, if there are several
+	Step      int     `json:"step"`            // the training step, or for an evaluation the training step before it
+	PID       int     `json:"pid,omitempty"`   // the process, if there are several
 	Phase     Phase   `json:"phase"`           // the step's phase
 	What      string  `json:"what"`            // allocated or reserved
 	Cause     Cause   `json:"cause"`           // what differs

@@ -126,7 +126,7 @@ func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool)
 	return max(0, room-jump) / p.fills.high, room / p.fills.slope, true
 }
 
-// levels returns the memory that stays allocated now, by the trend through the last steps, and what recent steps
+// levels returns the current persistent memory, according to the trend of the last steps, and what recent steps
 // needed above it.
 func (p *process) levels() (level float64, above []float64) {
 	recent := p.recentPeaks(kept)
@@ -154,8 +154,8 @@ func (p *process) began(recent []stepPeak, level float64) float64 {
 	return float64(p.step) - max(0, level-median(first))/p.leak.slope - float64(len(first))
 }
 
-// stepsUntil returns after how many steps the risk is reached. Each recent step adds to it once it would no longer
-// fit.
+// stepsUntil returns after how many steps the risk is reached. Each recent step adds to the risk once that step would
+// no longer fit.
 func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
 	if len(above) == 0 {
 		return max(0, room) / slope

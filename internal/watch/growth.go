@@ -133,7 +133,7 @@ func (t test) passes(all, window []point) (trend, bool) {
 }
 
 // rises reports whether the window ends higher than it begins, by at least as much as a trend above the floor would.
-// It avoids the rest of the test for nearly all windows of a steady run.
+// This quick check spares nearly all windows of a steady run the rest of the test.
 func (t test) rises(window []point) bool {
 	n := len(window) / 4
 	var first, last float64

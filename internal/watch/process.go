@@ -69,7 +69,7 @@ type process struct {
 	fewer        int     // consecutive steps that took less than predicted
 	heldFirst    float64 // memory that stayed allocated after the first steps
 	heldAt       int     // number of the last of these steps
-	leaked       bool    // it has leaked
+	leaked       bool    // the process has leaked
 
 	rank  *int             // rank in a run on several GPUs; nil if unknown
 	world int              // number of ranks in that run

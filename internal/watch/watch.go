@@ -205,7 +205,7 @@ func (w *Watcher) mine(pid int) bool {
 	return !w.own && len(w.started) == 0 || w.started[pid]
 }
 
-// card returns a process's card: the one it is listed on, or the only one.
+// card returns the card that a process is listed on, or the only card.
 func (w *Watcher) card(p *process) *card {
 	if c := w.cards[p.gpu]; c != nil {
 		return c

@@ -56,7 +56,7 @@ const API = "/api/v1"
 // route is one endpoint of the API. The API's description is generated from the same list.
 type route struct {
 	method, path string
-	what         string // what it returns, for the description
+	what         string // description of what the endpoint returns
 	question     string // the schema of its request; "" if it has none
 	answer       string // the schema of its answer
 	handle       handler

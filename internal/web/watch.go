@@ -75,7 +75,7 @@ func (s *server) replayOf(data []byte) func(context.Context, float64, func(watch
 type recordingAnswer struct {
 	ID     string   `json:"id"`
 	Events int      `json:"events"`
-	Notes  []string `json:"notes"` // what was skipped
+	Notes  []string `json:"notes"` // notes about what was skipped
 }
 
 func (s *server) uploadRecording(w http.ResponseWriter, r *http.Request) (any, error) {

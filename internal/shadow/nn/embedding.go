@@ -13,8 +13,8 @@ type Embedding struct {
 	shadow.Path
 	Weight *shadow.Tensor // (vocabulary, width)
 	Scale  *shadow.Tensor // multiplies the rows, if set (Gemma)
-	grads  bool           // its output requires a gradient
-	noise  bool           // noise is added to its output in training (NEFTune)
+	grads  bool           // the output requires a gradient
+	noise  bool           // noise is added to the output in training (NEFTune)
 }
 
 // Embedding makes an nn.Embedding.

@@ -13,7 +13,7 @@ type Linear struct {
 	flipped      bool           // the weight is transposed
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
-	output       bool     // it makes logits
+	output       bool     // the layer computes logits
 	parts        []string // names of its parts that LoRA targets may use; nil if it computes only one thing
 }
 

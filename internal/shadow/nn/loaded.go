@@ -54,14 +54,14 @@ func warmup(need, unused uint64) uint64 {
 	default:
 		return 0
 	}
-	return need / 2 * 2 // it allocates float16 elements
+	return need / 2 * 2 // caching_allocator_warmup allocates float16 elements
 }
 
 // part is a dot-separated part of a name: a number, or a word that may end in a number.
 type part struct {
 	word   string
 	number int
-	digits bool // it is a number
+	digits bool // the whole part is a number
 }
 
 func (p part) compare(q part) int {

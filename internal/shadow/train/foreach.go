@@ -36,7 +36,8 @@ type foreachOptimizer struct {
 }
 
 // Step allocates the states of new parameters and updates one type after the other. The variable for the decayed
-// gradients is rebound at the start of a group, the one for the square roots once the next ones exist.
+// gradients is rebound at the start of a group. The variable for the square roots is rebound when the next group's
+// square roots exist.
 func (f *foreachOptimizer) Step() {
 	live := withGrad(f.params)
 	if !f.how.Clones {

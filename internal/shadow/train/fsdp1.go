@@ -42,7 +42,8 @@ type FSDP1 struct {
 	holds bool // gradients stay unsharded and are reduced in a later backward
 }
 
-// Held1 is FSDP1 with gradients reduced only in the last backward before an update. The others run under no_sync.
+// Held1 is FSDP1 with gradients reduced only in the last backward before an update. The other backwards run under
+// no_sync.
 type Held1 struct{ *FSDP1 }
 
 // Boundary sets whether the next backward is the last one before an update.

@@ -41,8 +41,8 @@ func (u *flatUnit) room(p *shadow.Tensor) int {
 	return (p.Numel() + whole - 1) / whole * whole
 }
 
-// cutPieces makes the parts of the trained parameters that one process updates. It chooses the process with the
-// most of them.
+// cutPieces makes the parts of the trained parameters that one process updates. It chooses the process that has the
+// most trained elements.
 func (f *FSDP1) cutPieces() {
 	if !f.how.Mixes {
 		return

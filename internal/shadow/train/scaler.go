@@ -32,7 +32,7 @@ func (s *GradScaler) Scale(loss *shadow.Tensor) *shadow.Tensor {
 // Unscale is scaler.unscale_(optimizer): it computes the inverse of the scale, in double
 // precision, and a flag for infinities. Each is copied to the device, and the flag's copy lives until Update.
 func (s *GradScaler) Unscale(params []*shadow.Tensor) {
-	if s.scale == nil { // no loss was scaled: PyTorch raises an error
+	if s.scale == nil { // PyTorch raises an error, because no loss was scaled
 		return
 	}
 	wide := s.scale.Pointwise("_to_copy", shadow.Float64)

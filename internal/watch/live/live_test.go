@@ -278,7 +278,7 @@ func TestClockJumps(t *testing.T) {
 			if calls > 12 {
 				offset = jump
 			}
-			return time.Now().Add(offset).Round(0) // without the monotonic clock
+			return time.Now().Add(offset).Round(0) // Round strips the monotonic clock reading
 		}
 		events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10))}, Now: now}, 10)
 		if err != nil {

@@ -27,7 +27,7 @@ type cards struct {
 	missed map[int]bool    // wanted GPUs that were not found
 }
 
-// openSource is a source that responds, or did so before.
+// openSource is a source that responds, or has responded before.
 type openSource struct {
 	source  gpu.SampledSource
 	sampler gpu.Sampler // nil if the source must be reopened
