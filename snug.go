@@ -96,8 +96,8 @@ func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAns
 }
 
 // Optimize returns the settings that train a run fastest on a card, or within the setup's limit. It keeps the
-// effective batch, or the one in the options; one that does not divide well is rounded down a little, with a note.
-// Without a limit or a card the error is [ErrNoLimit].
+// effective batch, or the one in the options; an effective batch that does not divide well is rounded down a little,
+// with a note. Without a limit or a card the error is [ErrNoLimit].
 func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...Option) (*Plan, error) {
 	in, err := optionsOf(opts).filled(ctx, s)
 	if err != nil {

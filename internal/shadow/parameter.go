@@ -98,7 +98,7 @@ func (t *Tensor) FreeStorage() { t.w.Trace.Free(t.mem.id) }
 // SharesStorage reports whether both tensors use the same memory.
 func (t *Tensor) SharesStorage(o *Tensor) bool { return t.mem == o.mem }
 
-// LayInto makes t a part of a flat tensor. Its own memory must already be freed.
+// LayInto makes t a part of a flat tensor. The memory of t must already be freed.
 func (t *Tensor) LayInto(flat *Tensor) { t.mem = flat.alias(t.size, t.stride).mem }
 
 // CastInPlace is t.data = t.data.to(dtype) if t has another floating-point type. The copy exists before the old

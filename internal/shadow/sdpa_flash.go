@@ -78,7 +78,7 @@ func (w *World) flashSplits(a Attention) []*storage {
 	return []*storage{w.alloc(sums), w.alloc(results)}
 }
 
-// flashBackward needs one number per query and head and dq in float32. With grouped heads it also needs dk and dv
+// flashBackward needs dq in float32, and one number per query and head. With grouped heads it also needs dk and dv
 // for every query head, which are then summed.
 func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 	w.Op("_scaled_dot_product_flash_attention_backward")

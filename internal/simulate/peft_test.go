@@ -42,8 +42,8 @@ type peftLog struct {
 
 // TestPEFT compares a simulated run with the ops that PEFT dispatched on meta tensors
 // (testdata/measured/peft_ops.py): each result with its own memory, in order, and the results freed since the
-// previous one. The recordings contain no kernel workspaces, so these are omitted here too. So is everything
-// before the first block, because masks are made differently while tracing.
+// previous one. The recordings contain no kernel workspaces, so these are omitted here too. Everything before the
+// first block is omitted as well, because masks are made differently while tracing.
 func TestPEFT(t *testing.T) { testDispatched(t, "testdata/peft") }
 
 // TestWeights does what TestPEFT does, for steps with 16-bit weights under autocast, all of them trained

@@ -531,8 +531,8 @@ func (r *run) zeroGrad() {
 }
 
 // microBatches runs the micro-batches of a step. The first one finds no gradients, unless they are kept,
-// and is the same in every step. The others do the same and add to its gradients. Repeated micro-batches are only
-// copied.
+// and is the same in every step. The other micro-batches do the same and add to its gradients. Repeated micro-batches
+// are only copied.
 func (r *run) microBatches() {
 	from, n := 0, max(r.s.Accumulation, 1)
 	if r.tokens == nil {

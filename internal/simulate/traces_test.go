@@ -135,8 +135,8 @@ func anyTime(m []moment) []moment {
 	return m
 }
 
-// afterConstant drops a constant that a library makes when it is imported. Some recordings contain it, others
-// started after it.
+// afterConstant drops a constant that a library makes when it is imported. Some recordings contain it; others began
+// later.
 func afterConstant(m []moment) []moment {
 	if m[0].size <= 4 {
 		return m[1:]

@@ -62,7 +62,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// A candidate that cannot be measured is skipped, even if it was the first. One that cannot fit does not take its place.
+// A candidate that cannot be measured is skipped, even if it was the first. A candidate that cannot fit does not
+// replace it.
 func TestSkip(t *testing.T) {
 	c, list := three(t, 5)
 	c.Skip(list[0])

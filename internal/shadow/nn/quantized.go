@@ -26,7 +26,7 @@ const (
 type Quantization struct {
 	Double   bool         // double quantization: scales are quantized to 8 bits
 	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs and dequantized weights are cast to it
-	Storage  shadow.DType // bnb_4bit_quant_storage: the type of the tensor that holds quantized weights; None is uint8
+	Storage  shadow.DType // bnb_4bit_quant_storage: the type of the tensor that holds quantized weights; None means uint8
 	Sharded  bool         // FSDP: quantized weights go to host memory, and their scales stay on the GPU
 	Prepare  bool         // prepare_model_for_kbit_training: weights that are not quantized become float32
 	Saved    bool         // the checkpoint contains quantized weights, so no weight is ever loaded in full

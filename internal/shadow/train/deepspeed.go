@@ -76,9 +76,9 @@ type zeroOptimizer struct {
 // Around returns an optimizer that updates the master weights.
 func (z *zero) Around(o Optimizer) Optimizer { return &zeroOptimizer{z, o} }
 
-// Step computes the norm of the gradients, each briefly in float64. Then it makes one float32 gradient for this
-// process's part, updates the weights, and copies the result into the model's parameters, whose other parts are
-// gathered in place.
+// Step computes the norm of the gradients, each of which is briefly cast to float64. Then it makes one float32
+// gradient for this process's part, updates the weights, and copies the result into the model's parameters, whose
+// other parts are gathered in place.
 func (o *zeroOptimizer) Step() {
 	z := o.z
 	if z.averaged == nil {

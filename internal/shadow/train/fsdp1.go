@@ -23,7 +23,7 @@ import (
 type FlatSharding struct {
 	World  int          // the number of GPUs
 	Param  shadow.DType // MixedPrecision's param_dtype; None keeps the type of the parameters
-	Reduce shadow.DType // reduce_dtype; None is Param
+	Reduce shadow.DType // reduce_dtype; None means Param
 	Keeps  bool         // the recomputation of a block runs through its unit's hooks, which keep the block's input
 	Mixes  bool         // use_orig_params with only blocks as units, which mix trained and frozen parameters
 }

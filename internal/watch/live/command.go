@@ -28,8 +28,8 @@ type Command struct {
 	Outcome *run.Outcome // how it ended; set by Run
 }
 
-// startCommand starts the command, if there is one. The first channel delivers its processes' reports, the second its
-// end.
+// startCommand starts the command, if there is one. The first channel delivers reports from its processes; the second
+// delivers its exit.
 func (s *session) startCommand(ctx context.Context) (<-chan watch.Event, <-chan error, error) {
 	c := s.Command
 	if c == nil {
