@@ -157,8 +157,7 @@ func (n *node) forget(unpacked []*Tensor) {
 	}
 }
 
-// validate is validate_outputs: a gradient is summed to its input's shape and
-// cast to its type.
+// validate is validate_outputs: each gradient is summed to its input's shape and cast to its input's type.
 func (n *node) validate(out []*Tensor) {
 	for i, g := range out {
 		if g == nil {
@@ -280,8 +279,7 @@ func (w *World) accumulateGrad(leaf, g *Tensor) {
 	}
 }
 
-// layoutObeys is the gradient layout contract: a dense leaf's gradient has the
-// leaf's strides.
+// layoutObeys reports whether g follows the gradient layout contract: a dense leaf's gradient has the leaf's strides.
 func layoutObeys(g, leaf *Tensor) bool {
 	if g.size != leaf.size {
 		return false

@@ -55,9 +55,9 @@ func (w *World) keepIncoming(n *node, in []*Tensor) {
 	}
 }
 
-// add adds the backward of node n to the graph. It depends on the node's inputs, with two exceptions: if n
-// multiplies by a weight, it depends on the other factor only if the weight's gradient was computed, and it never
-// depends on a bias.
+// add adds the backward of node n to the graph. The backward depends on the node's inputs, with two exceptions: if n
+// multiplies by a weight, the backward depends on the other factor only if the weight's gradient was computed; and it
+// never depends on a bias.
 func (graph *GradGraph) add(n *node, kept *Tensor) {
 	step := gradNode{of: n, kept: kept}
 	product := slices.ContainsFunc(n.next, func(e edge) bool { return e.matrix() != nil })

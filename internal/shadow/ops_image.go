@@ -109,7 +109,7 @@ func (t *Tensor) Flatten(from int) *Tensor {
 	return t.ReshapeAs(size)
 }
 
-// StochasticDepth is torchvision's, by row: each image randomly keeps or loses its branch.
+// StochasticDepth is torchvision's stochastic_depth in row mode: each image randomly keeps or loses its branch.
 func (t *Tensor) StochasticDepth(p float64) *Tensor {
 	if p == 0 {
 		return t

@@ -198,7 +198,7 @@ func (t *Tensor) Spread(op string, keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// Any is t.any(dims) or t.all(dims), one byte each.
+// Any is t.any(dims) or t.all(dims). The result has one byte per element.
 func (t *Tensor) Any(keep bool, dims ...int) *Tensor {
 	out := t.reduce("any", dims, keep, Bool)
 	dropTemporaries(t)

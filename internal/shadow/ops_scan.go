@@ -34,7 +34,7 @@ func (t *Tensor) cumsum() *Tensor {
 	return out
 }
 
-// Clamp is torch.clamp(t, min, max) with scalar bounds. Gradients pass through where t is between them.
+// Clamp is torch.clamp(t, min, max) with scalar bounds. Gradients pass through where t is between the bounds.
 func (t *Tensor) Clamp() *Tensor {
 	w := t.w
 	n := w.record("ClampBackward1", t)

@@ -129,7 +129,8 @@ func (t *Tensor) CopyInPlace() {
 // Retype changes the type of t, which must be on the meta device.
 func (t *Tensor) Retype(dt DType) { t.dtype = dt }
 
-// Pack allocates quantized values for a tensor on the meta device, with per values to a byte, in elements of type as.
+// Pack allocates quantized values for a tensor on the meta device: per values in each byte, stored in elements of
+// type as.
 func (t *Tensor) Pack(per int, as DType) {
 	per *= int(as.Bytes())
 	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), as

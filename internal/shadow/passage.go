@@ -25,7 +25,7 @@ type arrival struct {
 	grad  *Tensor     // must not be used once the passage has ended
 	like  *gradLayout // the layout of grad
 	id    uint32      // ID of grad's memory
-	at    int         // index of the event before which it arrived
+	at    int         // index of the event before which grad arrived
 	taken bool        // the leaf took over grad's memory; otherwise it has a copy
 	lent  bool        // something else referred to grad's memory too
 	tag   Tag         // the memory's tag before it became a gradient
@@ -104,7 +104,7 @@ func (p *Passage) Again() bool {
 	return true
 }
 
-// renew gives the leaf a gradient with the same layout in other memory.
+// renew gives the leaf a gradient with the same layout in the memory with the given ID.
 func (a *arrival) renew(id uint32) {
 	was, w := a.like, a.leaf.w
 	g := w.pages.tensors.take(&tensorPages)

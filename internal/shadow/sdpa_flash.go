@@ -23,7 +23,8 @@ func (w *World) FlashAttention(q, k, v *Tensor, causal bool) *Tensor {
 	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v, Causal: causal}))
 }
 
-// flashAttention supports heads whose width is a multiple of eight; others are padded, and the result is a slice.
+// flashAttention supports heads whose width is a multiple of eight; other heads are padded, and the result is a slice
+// without the padding.
 func (w *World) flashAttention(a Attention) *Tensor {
 	d := a.Query.Size(-1)
 	pad := kernel.FlashPadding(d)

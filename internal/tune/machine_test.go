@@ -44,7 +44,8 @@ func (v variant) rate(batch int) float64 {
 	return b / seconds
 }
 
-// candidates returns every split of the target in every variant, and the best one by prediction.
+// candidates returns every split of the target in every variant, and the index of the one that is predicted to be
+// best.
 func (m *machine) candidates() (out []Candidate, start int) {
 	best := -1.0
 	for _, v := range m.variants {

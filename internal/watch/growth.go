@@ -73,7 +73,7 @@ type test struct {
 	least   int     // minimum number of points in a window
 	floor   float64 // minimum rise over the window, in bytes
 	equal   int     // parts of a window if the rises must be about equal
-	about   float64 // how far a rise may be from the median to be about equal, as a fraction of it
+	about   float64 // largest deviation from the median at which a rise counts as about equal, as a fraction of the median
 	certain int     // parts of a window if the rises only need to be certain; 0 if they must be equal
 	pairs   int     // minimum number of comparable pairs per part
 	earlier []point // points before the tested ones

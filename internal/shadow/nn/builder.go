@@ -109,7 +109,7 @@ func (b *Builder) Buffers() []*shadow.Tensor {
 	return out
 }
 
-// Scratch makes a tensor and drops it at once, such as the initial value of a buffer.
+// Scratch makes a tensor, such as the initial value of a buffer, and drops it at once.
 func (b *Builder) Scratch(dt shadow.DType, d ...int) {
 	b.W.Scratch(uint64(shadow.Dims(d...).Numel()) * dt.Bytes())
 }

@@ -5,8 +5,8 @@ package nn
 import "snug/internal/shadow"
 
 // Conv1D is transformers' Conv1D (transformers/pytorch_utils.py), a Linear with a transposed weight that always
-// has a bias. LoRA treats it as a Linear: PEFT's lora.Linear wraps either, and its two matrices are nn.Linears in
-// both cases.
+// has a bias. LoRA treats it as a Linear: PEFT's lora.Linear wraps either one, and its two adapter matrices are
+// nn.Linears in both cases.
 type Conv1D struct{ Linear }
 
 // Conv1D makes a transformers Conv1D.

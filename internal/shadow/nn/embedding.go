@@ -38,7 +38,7 @@ func (b *Builder) OfEmbedding(p *shadow.Tensor) bool {
 // Call is embedding(ids).
 func (e *Embedding) Call(ids *shadow.Tensor) *shadow.Tensor { return ids.World().Call(e, ids) }
 
-// Forward is nn.Embedding's.
+// Forward is nn.Embedding.forward.
 func (e *Embedding) Forward(fn *shadow.Frame, ids *shadow.Tensor) *shadow.Tensor {
 	out := ids.Embedding(e.Weight)
 	if e.Scale != nil {

@@ -14,7 +14,7 @@ type Linear struct {
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
 	output       bool     // the layer computes logits
-	parts        []string // names of its parts that LoRA targets may use; nil if it computes only one thing
+	parts        []string // names that LoRA targets may use for the parts of a fused layer; nil for other layers
 }
 
 // Linear makes an nn.Linear.
@@ -43,7 +43,7 @@ func (b *Builder) SharedLinear(at string, weight *shadow.Tensor) *Linear {
 // Call is linear(x).
 func (l *Linear) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
-// Forward is nn.Linear's.
+// Forward is nn.Linear.forward.
 func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.output {
 		defer x.World().As(shadow.Logits)()

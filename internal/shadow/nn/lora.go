@@ -36,7 +36,7 @@ func (l Lora) adapts(at string) bool {
 type adapter struct {
 	of      *Linear
 	a, b    *Linear
-	lengths *shadow.Tensor // for DoRA
+	lengths *shadow.Tensor // trained row lengths, for DoRA
 	drop    float64
 	peft    bool
 
@@ -49,8 +49,8 @@ type adapter struct {
 // names, in the order of the model's modules. Adapters are made in float32 and moved to the GPU together; a
 // 16-bit model is then cast as a whole, including the adapters and the buffers that were kept in float32.
 //
-// PEFT makes them in the model's type instead, and finally casts only them
-// to float32 (autocast_adapter_dtype, which is on by default).
+// PEFT makes the adapters in the model's type instead, and finally casts only the adapters to float32
+// (autocast_adapter_dtype, which is on by default).
 func (b *Builder) AddLora(l Lora) {
 	for _, p := range b.all {
 		p.SetTrained(false)

@@ -106,7 +106,7 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 	}
 }
 
-// placeScales is QuantState.from_dict: the data stored in a file with a quantized weight.
+// placeScales is QuantState.from_dict: it allocates the data that a file stores with a quantized weight.
 func (b *Builder) placeScales(q *quantState) {
 	w := b.W
 	if q.double {
