@@ -128,8 +128,8 @@ func (t turns) fold() stream.Fold {
 	return stream.Fold{Middle: middleTurn, Times: t.length - turnsRun + 1}
 }
 
-// Folded returns the trace with its loops after the run, or nil if it has none. It returns false if the missing
-// iterations cannot be derived.
+// Folded returns the trace of a finished run with its loops folded, or nil if it has no folded loops. It returns
+// false if the missing iterations cannot be derived.
 func (w *World) Folded() (*stream.Folded, bool) {
 	if w.turns.length == 0 {
 		return nil, true

@@ -155,7 +155,7 @@ func (w *Word) locate() {
 	}
 }
 
-// one expands a word without splitting it, such as the value of an assignment.
+// one expands a word, such as the value of an assignment, without splitting it.
 func (r *runner) one(w word) Word {
 	out := Word{Raw: w.raw, Start: w.start, End: w.end, Definition: -1}
 	for _, p := range w.parts {

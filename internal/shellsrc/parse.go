@@ -20,7 +20,7 @@ type parser struct {
 	names   map[string]bool // variables that the script assigns
 }
 
-// place returns where a byte is in the script, -1 if nowhere.
+// place returns where a byte is in the script, or -1 if the script does not contain it.
 func (p *parser) place(at int) int {
 	if p.places == nil {
 		return at

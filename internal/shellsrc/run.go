@@ -95,7 +95,7 @@ type runner struct {
 // frame contains the positional parameters.
 type frame struct {
 	args   []Word
-	of     string // what args belong to
+	of     string // what args are passed to, for messages
 	caller bool   // args are unknown, because the caller passes them
 	locals []change
 	inside bool // inside a function

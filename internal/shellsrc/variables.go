@@ -77,7 +77,7 @@ func (r *runner) attempt(f func()) map[string]*variable {
 }
 
 // join sets the variables after a statement that may have ended in several ways: a variable that is the same in all
-// of them keeps its value, the others become unknown.
+// of them keeps its value, and the others become unknown.
 func (r *runner) join(ways []map[string]*variable, why string) {
 	names := map[string]bool{}
 	for _, w := range ways {
@@ -100,7 +100,8 @@ func (r *runner) join(ways []map[string]*variable, why string) {
 	}
 }
 
-// merged returns a variable that has one of several values. Lists with the same beginning keep it.
+// merged returns a variable that has one of several values. If the values are lists with the same beginning, the
+// result keeps that beginning.
 func merged(ways []map[string]*variable, value func(map[string]*variable) *variable, why string) *variable {
 	out := &variable{pieces: unknown(why), definition: -1}
 	first := value(ways[0])

@@ -73,7 +73,7 @@ func (w Word) Ends() string {
 	return text
 }
 
-// Cut returns the word without its first n bytes, which must be known: the value of --flag=value.
+// Cut returns the word without its first n bytes, which must be known, such as the value in --flag=value.
 func (w Word) Cut(n int) Word {
 	out := w
 	out.Pieces, out.Variable, out.Start, out.End = nil, "", -1, -1

@@ -116,7 +116,7 @@ func TestEveryLoopEvaluates(t *testing.T) {
 			continue // loops for encoders or images, or with their own evaluation
 		}
 		if setup.ComparesAnswers(loop) {
-			continue // not evaluated, which TestNotes in internal/estimate checks
+			continue // these loops do not evaluate, as TestNotes in internal/estimate checks
 		}
 		kept := evaluated(t, loop)
 		passing := evaluated(t, loop)

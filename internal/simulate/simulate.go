@@ -95,12 +95,12 @@ type run struct {
 	shape     *family.Shape    // shape of the current micro-batch
 	script    family.Scripted  // the model, if it has its own training script
 	names     loopNames        // variables of the training script
-	wrapper   wrapper          // for a run on several GPUs
-	params    []*shadow.Tensor // passed to the optimizer
+	wrapper   wrapper          // wrapper of the model on several GPUs
+	params    []*shadow.Tensor // parameters passed to the optimizer
 	mine      []*shadow.Tensor // the parameters that this process updates
 	trained   []*shadow.Tensor // trained parameters of a model on several GPUs, before sharding
 	opt       train.Optimizer
-	scaler    *train.GradScaler                // for amp-fp16
+	scaler    *train.GradScaler                // loss scaler, for amp-fp16
 	at        int                              // the current step
 	folds     bool                             // only a few iterations of long loops are simulated
 	tokens    [][]int                          // tokens of each micro-batch of each step, if they vary

@@ -33,7 +33,7 @@ func TestSurveyedPrograms(t *testing.T) {
 	}
 }
 
-// surveyed makes the comparison. Figures are compared once for each program.
+// surveyed runs TestSurveyedPrograms for one measured run. Figures are compared once for each program.
 func (p program) surveyed(t *testing.T, tried map[string]bool) {
 	want := p.setup(t)
 	words := []string{p.Program}

@@ -35,7 +35,7 @@ type folder struct {
 	seen   *addressTable
 	ids    []uint32 // for each alloc or free entry, the number of its allocation, or early|key
 	fresh  uint32   // allocations in the recording
-	events int      // the number of events, or a few less
+	events int      // the number of events, or slightly fewer
 	most   int64    // peak of the bytes in segments, relative to the start
 	whole  bool     // free requests were not recorded (skip_actions, since 2.11), so each completion is a free
 

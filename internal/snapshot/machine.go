@@ -63,8 +63,8 @@ const (
 	looseStack = 1 << 19 // objects allowed before their number is compared with the bytes read
 )
 
-// firstOpcodes begin a pickle: PROTO, or before protocol 2 any container, or a call, which refuse reports. Allowing
-// letters would make text look like opcodes.
+// firstOpcodes are the opcodes that may begin a pickle: PROTO, a container (before protocol 2), or a call, which
+// refuse reports. If letters were allowed, plain text would look like a pickle.
 var firstOpcodes = []byte{opProto, opMark, opEmptyDict, opEmptyList, opGlobal}
 
 func newMachine(w *window) *machine {

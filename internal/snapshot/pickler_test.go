@@ -14,7 +14,7 @@ import (
 type pickler struct {
 	bytes.Buffer
 	torchScript bool
-	memo        map[any]int // texts and shared objects, by slot
+	memo        map[any]int // memo slots of texts and shared objects
 	named       int
 }
 

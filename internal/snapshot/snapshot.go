@@ -78,7 +78,7 @@ const (
 	SegmentAlloc SegmentKind = iota // cudaMalloc
 	SegmentFree                     // cudaFree
 	SegmentMap                      // memory mapped into an expandable segment
-	SegmentUnmap                    // memory unmapped from one
+	SegmentUnmap                    // memory unmapped from an expandable segment
 )
 
 var segmentKindNames = [...]string{"segment_alloc", "segment_free", "segment_map", "segment_unmap"}
@@ -88,7 +88,7 @@ func (k SegmentKind) String() string { return segmentKindNames[k] }
 
 // SegmentEvent records memory obtained from or returned to the driver.
 type SegmentEvent struct {
-	Addr   uint64      // of the first byte
+	Addr   uint64      // address of the first byte
 	Size   uint64      // bytes
 	Stream uint64      // CUDA stream handle
 	Event  int         // index of the trace event that follows it
@@ -123,7 +123,7 @@ const (
 
 // Block is a piece of a segment.
 type Block struct {
-	Addr      uint64     // of the first byte
+	Addr      uint64     // address of the first byte
 	Size      uint64     // bytes
 	Requested uint64     // meaningless when inactive
 	Stack     uint32     // index into Recording.Stacks
@@ -133,7 +133,7 @@ type Block struct {
 // Segment is a range of memory obtained from the driver. With expandable segments it is a range of adjacent mapped
 // pages.
 type Segment struct {
-	Addr       uint64   // of the first byte
+	Addr       uint64   // address of the first byte
 	Size       uint64   // bytes
 	Stream     uint64   // CUDA stream handle
 	Pool       [2]int64 // (0, 0) except for CUDA graphs and MemPools
@@ -162,7 +162,7 @@ type Annotation struct {
 type Settings struct {
 	Known              bool             // false in recordings without settings
 	Conf               string           // PYTORCH_CUDA_ALLOC_CONF
-	MaxSplitSize       int64            // -1: unlimited
+	MaxSplitSize       int64            // -1 means unlimited
 	GCThreshold        float64          // garbage_collection_threshold; 0 means off
 	ExpandableSegments bool             // expandable_segments:True
 	RoundupDivisions   map[string]int64 // keyed by the smallest size of a size class in MiB, a power of two

@@ -42,7 +42,7 @@ func digits(name string) string {
 // beginning returns the name that is a prefix of got, or that has got as a prefix, because people abbreviate words or
 // write them out.
 func beginning(got string, names []string) string {
-	const enough = 3 // letters
+	const enough = 3 // minimum number of letters
 	got = strings.ToLower(got)
 	for _, n := range names {
 		low := strings.ToLower(n)

@@ -16,7 +16,7 @@ import (
 const (
 	maxBytes   = 1 << 43 // 8 TiB, an order above the largest card
 	maxSeconds = 1e6     // limit on the duration of a step
-	maxTime    = 1 << 33 // in the year 2242
+	maxTime    = 1 << 33 // a time in the year 2242
 )
 
 // check returns an error if a run has impossible values.
@@ -28,7 +28,7 @@ func (r *Run) check() error {
 		return errors.New("\"reserved\", \"allocated\" and \"predicted\" should be bytes of a GPU")
 	case r.StepSeconds < 0:
 		return errors.New("\"step_seconds\" is negative")
-	case !(r.StepSeconds < maxSeconds): // includes NaN
+	case !(r.StepSeconds < maxSeconds): // also true for NaN
 		return errors.New("\"step_seconds\" should be the time of a step")
 	}
 	if len(r.Card)+len(r.Torch)+len(r.CUDA)+len(r.Family)+len(r.Model)+len(r.Size)+len(r.Setup) > maxLine {

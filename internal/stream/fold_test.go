@@ -28,7 +28,7 @@ const (
 	fateCount
 )
 
-// writer writes a loop with a number of iterations, labelled or not.
+// writer writes the events of a loop. If label is set, each event records its iteration.
 type writer struct {
 	t     *Trace
 	label bool
@@ -36,7 +36,7 @@ type writer struct {
 	back  [][]uint32
 }
 
-// write returns the trace of a loop with n iterations, there and back.
+// write returns the trace of a loop with n iterations, forward and then in reverse.
 func (l loop) write(n int, label bool) *Trace {
 	w := &writer{t: New(64), label: label, made: make([][]uint32, n), back: make([][]uint32, n)}
 	frame := w.t.Alloc(1, 0)

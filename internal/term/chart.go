@@ -60,7 +60,7 @@ func (s Screen) chartRow(c Chart, row int, full uint64) string {
 // Stroke returns the character that a line is drawn with.
 func (s Screen) Stroke() string { return s.pick("─", "-") }
 
-// line returns one cell of a line. It must be visible over a solid cell too.
+// line returns one cell of a line. The line must be visible over a solid cell too.
 func (s Screen) line(inner int) string {
 	if inner >= 8 {
 		return s.pick("▬", "=")

@@ -26,8 +26,8 @@ func three(t *testing.T, most int) (*Climb, []Candidate) {
 	return c, list
 }
 
-// While a trial runs, the candidate that is next if it does not fit is tried too. Candidates that cannot fit are not
-// tried, and the number of trials stays within the limit.
+// While a trial runs, the candidate that would follow if the trial did not fit is tried too. Candidates that cannot
+// fit are not tried, and the number of trials stays within the limit.
 func TestAhead(t *testing.T) {
 	c, list := three(t, 5)
 	if s := c.Ahead(nil); s.Verb != "start" || s.Next.Batch != 16 {

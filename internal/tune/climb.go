@@ -24,10 +24,10 @@ type Climb struct {
 	opts       Options
 	candidates []Candidate
 	start      int
-	tried      []Trial  // in the order in which they were first tried
+	tried      []Trial  // trials in the order in which their candidates were first tried
 	runs       int      // trials with a result, including repeats
 	again      string   // the key of the candidate that was measured again
-	failed     error    // the command itself fails
+	failed     error    // why the command itself fails
 	skipped    []string // keys of candidates that cannot be measured now
 }
 

@@ -89,7 +89,7 @@ func (c *Climb) mayFit(x Candidate) bool {
 }
 
 // doubts are the fractions by which the speed of a candidate may exceed the expectation if its variant was never
-// measured, measured at one batch, or at more.
+// measured, was measured at one batch, or was measured at several.
 var doubts = [...]float64{0.15, 0.04, 0.015}
 
 // promising returns the candidate that may be the fastest among those that may fit, and its expected speed; nil if

@@ -34,7 +34,7 @@ import (
 // Candidate is one combination of settings that may be tried.
 type Candidate struct {
 	Settings     setup.Values // what a trial sets, including batch and accumulation
-	Variant      string       // settings other than batch and accumulation, "checkpointing=false"; "" for none
+	Variant      string       // settings other than batch and accumulation, such as "checkpointing=false"; "" for none
 	Batch        int          // samples per GPU and forward pass
 	Accumulation int          // forward passes per step
 	World        int          // GPUs, at least 1

@@ -53,7 +53,7 @@ type Event struct {
 
 // GPU is a sample of one card.
 type GPU struct {
-	Index       int       // as the driver counts
+	Index       int       // index of the GPU in the driver's list
 	Slice       *int      // the number of a MIG instance within the GPU; nil for the whole GPU
 	UUID        string    // the card's unique name, if the source knows it
 	Name        string    // as the driver prints it

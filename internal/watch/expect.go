@@ -198,7 +198,7 @@ func (p *process) part(x *Expected, s Step, what string, predicted, measured flo
 	p.parting = at
 }
 
-// grew sets the cause of a step that took too much to a leak that was detected later but had begun by then.
+// grew attributes a step that took too much to a leak that was detected later but had already begun.
 func (a *Parting) grew(leak trend) {
 	if a != nil && a.Cause == More && a.Phase == Train && leak.from <= float64(a.Step) {
 		a.Cause = Growth

@@ -180,7 +180,7 @@ func TestVaryingLengths(t *testing.T) {
 	}
 }
 
-// TestPredictedInReadings checks the prediction in readings, and that a run without one has none.
+// TestPredictedInReadings checks the prediction in readings, and that a run without a prediction has none.
 func TestPredictedInReadings(t *testing.T) {
 	r := follow(func(*Step) {}).Now()
 	if r.Predicted == nil || r.Predicted.Step.Allocated != 6<<30 || r.Predicted.Measured.Allocated != 6<<30 || r.Predicted.Load == nil || r.Predicted.PartsFrom != nil {

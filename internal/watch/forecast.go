@@ -25,7 +25,7 @@ var (
 // segment is the size of a PyTorch segment. If less than this is left, PyTorch cannot use it.
 const segment = 20 << 20
 
-// forecast adds when memory will run out to the reading.
+// forecast adds to the reading when memory will run out.
 func (w *Watcher) forecast(p *process, r *Reading) {
 	capacity := w.capacity(p)
 	if capacity == 0 || p.leak.slope <= 0 {

@@ -60,7 +60,7 @@ func comparable(a, b point) bool {
 	return true
 }
 
-// trend is a detected growth.
+// trend is detected growth.
 type trend struct {
 	slope     float64 // bytes per step, or per second
 	low, high float64 // bounds of the slope
@@ -389,7 +389,7 @@ func wander(window []point) float64 {
 	return math.Sqrt((1 + correlation) / (1 - correlation))
 }
 
-// median sorts its argument.
+// median returns the median of s, which it sorts.
 func median(s []float64) float64 {
 	if len(s) == 0 {
 		return 0

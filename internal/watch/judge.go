@@ -199,7 +199,7 @@ func (w *Watcher) ragged(p *process, r *Reading) bool {
 	return true
 }
 
-// chance returns the correlation that this many unrelated pairs exceed once in twenty times.
+// chance returns the correlation that this many unrelated pairs exceed by chance one time in twenty.
 func chance(pairs int) float64 { return 2 / math.Sqrt(float64(max(pairs, 1))) }
 
 func (w *Watcher) cacheOnly(p *process, r *Reading) bool {

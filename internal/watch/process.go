@@ -25,7 +25,7 @@ type process struct {
 	peaks   []stepPeak
 	cache   history // peak reserved bytes of training steps
 	trained int     // training steps seen
-	steady  bool    // memory did not rise in some step after the first
+	steady  bool    // in at least one step after the first, memory did not rise
 	step    int     // number of the newest step
 	stepT   float64
 	seconds []float64 // times between recent training steps
@@ -87,7 +87,7 @@ type stepPeak struct {
 	afterEval       bool // follows an evaluation: the peak may be the evaluation's, and so may cache growth
 }
 
-// addStep adds a step and, if there is a prediction, compares them.
+// addStep adds a step and compares it with the prediction, if there is one.
 func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.seenStep = true
 	if s.PeakAllocated < s.Allocated {

@@ -173,7 +173,7 @@ func (w *Watcher) addGPU(e Event) {
 		}
 		p := w.process(x.PID)
 		if !p.on(device, x.Used) {
-			continue // this is not its main card
+			continue // this is not the process's main card
 		}
 		p.addUsed(e.T, x.Used)
 		if !p.seenStep {

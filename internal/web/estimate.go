@@ -74,7 +74,7 @@ func (s *server) maxBatch(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// columns is the number of samples of a step for the page.
+// columns is the number of points in time into which the page divides a step.
 const columns = 400
 
 // timelineAnswer is one optimizer step over time.
@@ -153,7 +153,7 @@ func timelineOf(a *estimate.Answer) (*timelineAnswer, error) {
 // curveAnswer contains memory and speed for growing batches.
 type curveAnswer struct {
 	Points   []point `json:"points"`
-	MaxBatch int     `json:"max_batch"` // the largest that fits; 0 if none does or no card was given
+	MaxBatch int     `json:"max_batch"` // the largest batch that fits; 0 if none does or no card was given
 }
 
 type point struct {

@@ -71,7 +71,7 @@ func (s *server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(page.Bytes()) // the client may be gone
 }
 
-// replayAnswer is a replay under one setting, or under all worth trying.
+// replayAnswer is a replay with one allocator setting, or with all settings worth trying.
 type replayAnswer struct {
 	Outcomes []outcome `json:"outcomes"` // best first
 }

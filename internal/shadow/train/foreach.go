@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // Foreach describes a torch.optim optimizer in its foreach form (2.11), with the arguments that affect its
 // allocations. Only scripts use it; a setup refers to optimizers by name.
 type Foreach struct {
-	States   int  // number of tensors of a parameter's shape and type
+	States   int  // number of states per parameter, each with its shape and type
 	Scalars  int  // number of scalars on the card, allocated before the states
 	Decays   bool // weight decay is added to a copy of the gradients
 	Clones   bool // states are copies of the first gradients, made in the update

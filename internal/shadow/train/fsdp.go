@@ -64,7 +64,7 @@ type shardGroup struct {
 	backward  bool // its block's backward has begun: running forward again is recomputation
 	unsharded bool
 	result    *shadow.Tensor // a gather that has not been copied out yet
-	places    []int          // positions in the order of forwards
+	places    []int          // positions in FSDP.order
 }
 
 // shardParam is FSDPParam. Full is the parameter that the model computes with;

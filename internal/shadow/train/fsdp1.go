@@ -60,7 +60,7 @@ type flatUnit struct {
 	numel   int              // elements of the flat parameter without padding
 	place   int              // position in FSDP1.order, from 1; 0 before the first forward
 	state   training
-	live    bool // flat has its storage
+	live    bool // the storage of flat is allocated
 	watched bool // nothing is trained, so the gradient of the input releases the parameters
 	arrived int  // number of members whose gradients have arrived
 

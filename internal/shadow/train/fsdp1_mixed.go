@@ -66,8 +66,8 @@ func (f *FSDP1) cutPieces() {
 	}
 }
 
-// inShard calls do with each trained parameter of the unit that is in a process's shard, and with the number of
-// its elements there.
+// inShard calls the function do for each trained parameter of the unit that is in a process's shard, with the number
+// of its elements there.
 func (u *flatUnit) inShard(rank int, do func(p *shadow.Tensor, numel int)) {
 	if len(u.updated) == 0 {
 		return

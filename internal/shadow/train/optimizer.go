@@ -29,7 +29,7 @@ var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optim
 	"adamw":        newAdam, // foreach, PyTorch's default
 	"adamw-fused":  newAdamFused,
 	"adamw-loop":   newAdamLoop,
-	"adam":         newAdam, // without weight decay the allocations are the same
+	"adam":         newAdam, // without weight decay, Adam and AdamW make the same allocations
 	"adam-fused":   newAdamFused,
 	"adam-loop":    newAdamLoop,
 	"adam-amsgrad": newAmsgrad, // also AdamW with amsgrad

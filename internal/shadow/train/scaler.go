@@ -5,8 +5,7 @@ package train
 import "snug/internal/shadow"
 
 // GradScaler is torch.amp.GradScaler, for float16: the loss is multiplied by a
-// scale before backward, and gradients are divided by it before the update. No step
-// is assumed to overflow.
+// scale before backward, and gradients are divided by it before the update. Steps are assumed not to overflow.
 type GradScaler struct {
 	w        *shadow.World
 	scale    *shadow.Tensor

@@ -19,7 +19,7 @@ type Zero3 struct {
 	scatter uint16 // stream that reduces gradients
 	modules []*zeroModule
 	at      map[string]*zeroModule // modules by path
-	order   []*zeroModule          // in the order of the first forward
+	order   []*zeroModule          // modules in the order of the first forward
 	learned bool
 	users   map[*shadow.Tensor]int // how many modules have gathered a parameter
 }

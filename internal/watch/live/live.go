@@ -139,7 +139,7 @@ func gpuEvent(x gpu.Sample) watch.GPU {
 
 func (s *session) note(text string) { s.send(watch.Event{Kind: watch.KindNote, Message: text}) }
 
-// jump is by how many seconds the clock may be off before it counts as a jump.
+// jump is the number of seconds that the clock may advance unexpectedly before this counts as a jump.
 const jump = 60.0
 
 // send emits an event with its time. Times never decrease: if the clock goes back, the time stays the same and a note

@@ -146,7 +146,7 @@ func TestDriverLost(t *testing.T) {
 	}
 }
 
-// TestSecondSource has another source for the same vendor that takes over.
+// TestSecondSource checks that another source for the same vendor takes over.
 func TestSecondSource(t *testing.T) {
 	first, second := newFake(used(10), lost), newFake(used(50))
 	first.opens, second.name = []error{nil, errors.New("gone"), errors.New("gone"), errors.New("gone")}, "second"

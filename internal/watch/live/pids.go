@@ -10,7 +10,7 @@ type Alive int
 // The possible answers about a process.
 const (
 	Gone    Alive = iota // the process does not exist
-	Ours                 // it exists
+	Ours                 // the process exists
 	Foreign              // the process exists and belongs to another user
 )
 

@@ -34,7 +34,7 @@ type openSource struct {
 	retry   time.Time
 }
 
-// open opens each vendor's first source that responds. The error includes those of all sources.
+// open opens each vendor's first source that responds. The error includes the errors of all sources.
 func (c *cards) open(ctx context.Context) error {
 	c.silent, c.missed = map[string]bool{}, map[int]bool{}
 	var failed []string
