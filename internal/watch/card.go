@@ -99,7 +99,7 @@ func (c *card) busyAt(since float64) float64 {
 const (
 	mostlyIdle  = 35   // percent: below this, the GPU is waiting
 	pausesBelow = 60   // percent: below this, a GPU that also pauses is waiting
-	pauses      = 0.25 // fraction of samples
+	pauses      = 0.25 // minimum fraction of idle samples in a GPU that pauses
 	mostlyBusy  = 85   // percent: above this, the GPU is not waiting, whatever the program does
 	waitsMuch   = 0.3  // fraction of a step spent waiting for the DataLoader
 )
