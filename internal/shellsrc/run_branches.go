@@ -68,7 +68,7 @@ func (r *runner) unlessExits(body, otherwise func() flow) flow {
 	return f
 }
 
-// adopt sets the variables in after.
+// adopt sets the given variables.
 func (r *runner) adopt(after map[string]*variable) {
 	names := map[string]bool{}
 	for name := range after {

@@ -21,7 +21,7 @@ type before struct {
 	key             uint32 // its number in folder.ids until IDs are assigned
 }
 
-// early is the bit that marks a number in folder.ids as the key of a before, not as an ID.
+// early is the bit that marks a number in folder.ids as a before.key.
 const early = 1 << 31
 
 // folder converts a range of entries into a Device. In a stream.Trace, the IDs of allocations made before the
@@ -30,7 +30,7 @@ type folder struct {
 	m      *machine
 	list   list
 	out    *Device
-	byKey  []uint32 // maps the key of a before to its ID
+	byKey  []uint32 // maps each before.key to an ID
 	early  []before
 	seen   *addressTable
 	ids    []uint32 // for each alloc or free entry, the number of its allocation, or early|key

@@ -26,7 +26,7 @@ type (
 	shared struct{ v any }
 )
 
-// rename writes the object to, and gives it the memo name of from.
+// rename writes an object, and then gives it another object's memo name.
 type rename struct{ from, to *shared }
 
 func pickled(v any, torchScript bool) []byte {

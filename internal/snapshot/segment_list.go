@@ -61,8 +61,8 @@ func (l *segmentList) after(p position) *Segment {
 	return nil
 }
 
-// next returns the position, moved from the end of a part to the start of the next part. It returns false at the end
-// of the list.
+// next returns p, or the start of the following part if p is at the end of one. It returns false at the end of the
+// list.
 func (l *segmentList) next(p position) (position, bool) {
 	if p.part < len(l.parts) && p.at == len(l.parts[p.part]) {
 		p = position{p.part + 1, 0}

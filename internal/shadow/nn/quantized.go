@@ -137,7 +137,8 @@ func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 	scales.Drop()
 }
 
-// quantizedAway returns how many elements the model loses by storing weights quantized, several to an element.
+// quantizedAway returns how many more elements the weights had before they were quantized, because several quantized
+// values share an element.
 func (b *Builder) quantizedAway() (n int) {
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && lin.quant != nil {
