@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// layer is what one package imports: packages of this repository, and effects and external modules.
+// layer is what one package imports: packages of this repository, and from outside os, net and external modules.
 type layer struct{ own, outside []string }
 
 func (l layer) row(name string) string {
@@ -146,7 +146,7 @@ func (l *layer) add(of string) {
 	}
 }
 
-// outermost orders effects before modules, which have a dot.
+// outermost sorts os and net before modules, which have a dot in their paths.
 func outermost(a, b string) int {
 	if x, y := strings.Contains(a, "."), strings.Contains(b, "."); x != y {
 		return map[bool]int{true: 1, false: -1}[x]

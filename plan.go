@@ -42,7 +42,7 @@ type Plan struct {
 	Levers []Lever `json:"levers"`
 	// Rejected lists the choices that came close, with the reason for rejecting each.
 	Rejected []Rejection `json:"rejected"`
-	// Files are the changes to config files. Only the command fills it; [Optimize] reads no config files.
+	// Files are the changes to config files. Only the command sets Files; [Optimize] reads no config files.
 	Files []FileChange `json:"files"`
 
 	// Target is the effective batch of the plan.

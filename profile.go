@@ -90,7 +90,7 @@ func (p *Profile) Predict(ctx context.Context, at Size) (*Prediction, error) {
 		return nil, err
 	}
 	got, err := p.program.Predict(point)
-	if err != nil { // always about the size; the profile was checked when it was read
+	if err != nil { // the error is always about the size, because the profile was checked when it was read
 		return nil, &FieldError{Field: "at", Message: err.Error(), kind: kindOf(err)}
 	}
 	return &Prediction{At: at, PeakAllocated: Bytes(got.PeakAllocated), PeakReserved: Bytes(got.PeakReserved)}, nil

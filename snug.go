@@ -96,8 +96,8 @@ func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAns
 }
 
 // Optimize returns the settings that train a run fastest on a card, or within the setup's limit. It keeps the
-// effective batch, or the one in the options; one that does not divide well is rounded down a little, with a note.
-// Without a limit or a card the error is [ErrNoLimit].
+// effective batch, or the one in the options; an effective batch that does not divide well is rounded down a little,
+// with a note. Without a limit or a card the error is [ErrNoLimit].
 func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...Option) (*Plan, error) {
 	in, err := optionsOf(opts).filled(ctx, s)
 	if err != nil {
@@ -135,7 +135,7 @@ func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	case card.Total > 0 && uint64(o.Reserve) >= card.Total:
 		return setup.Wrong("{reserve} is %v, but the card has only %v; reserve less", o.Reserve, Bytes(card.Total))
 	case o.Goal == Quick || slices.Contains(o.Lock, "attention"):
-		return estimate.Runnable(s, card) // with other options, the plan chooses another attention
+		return estimate.Runnable(s, card) // otherwise the plan may choose another attention implementation
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const (
 	FabricLoop     Loop = "fabric"                // Lightning's Fabric
 	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
 	DPOLoop        Loop = "trl-dpo"               // TRL's DPOTrainer; a sample is a pair of answers
-	RewardLoop     Loop = "trl-reward"            // TRL's RewardTrainer; also with pairs
+	RewardLoop     Loop = "trl-reward"            // TRL's RewardTrainer, with pairs
 	KTOLoop        Loop = "trl-kto"               // TRL's KTOTrainer
 	ORPOLoop       Loop = "trl-orpo"              // TRL's ORPOTrainer, with pairs
 	CPOLoop        Loop = "trl-cpo"               // TRL's CPOTrainer, with pairs; also SimPO
@@ -39,7 +39,7 @@ const (
 	AmpBF16 Precision = "amp-bf16" // autocast in bfloat16
 	AmpFP16 Precision = "amp-fp16" // autocast in float16, with a gradient scaler
 	BF16    Precision = "bf16"     // weights, gradients and optimizer states in bfloat16
-	FP16    Precision = "fp16"     // the same in float16
+	FP16    Precision = "fp16"     // weights, gradients and optimizer states in float16
 )
 
 // DType is the type of the numbers in a tensor.
@@ -117,7 +117,7 @@ const (
 	ReferenceModel    Reference = "model"       // a second, frozen model
 	ReferenceAdapters Reference = "adapters"    // the model without its adapters
 	ReferenceBefore   Reference = "precomputed" // log-probabilities computed before training
-	ReferenceNone     Reference = "none"        // nothing
+	ReferenceNone     Reference = "none"        // no reference
 )
 
 // Loss selects the code that computes the loss of a causal model.
@@ -182,7 +182,7 @@ type DistLoad string
 // The ways to load.
 const (
 	LoadWhole   DistLoad = "whole"   // every GPU first holds the whole model; the default for FSDP2
-	LoadSharded DistLoad = "sharded" // no GPU ever holds it (meta device, zero.Init); the default for FSDP1 and ZeRO-3
+	LoadSharded DistLoad = "sharded" // no GPU ever holds the whole model (meta device, zero.Init); the default for FSDP1 and ZeRO-3
 )
 
 // AllLinear, as a LoRA target, means every linear layer except the head, as in PEFT.
@@ -194,7 +194,7 @@ type Goal string
 // The goals.
 const (
 	Throughput Goal = "throughput" // the most samples per second; the default
-	Balanced   Goal = "balanced"   // the same within 80 % of the card
+	Balanced   Goal = "balanced"   // the most samples per second within 80 % of the card
 	Quick      Goal = "quick"      // changes only batch and accumulation, within half the card
 )
 

@@ -28,7 +28,7 @@ func (t *Tensor) Backward() {
 	w.backward(t, g)
 }
 
-// BackwardWith is t.backward(g, retain_graph). If g is nil it is created. With keeps, the graph can be run again.
+// BackwardWith is t.backward(g, retain_graph). A nil g means ones. If keeps is set, the graph can be run again.
 func (t *Tensor) BackwardWith(g *Tensor, keeps bool) {
 	t.w.retains = keeps
 	if g == nil {
@@ -157,8 +157,7 @@ func (n *node) forget(unpacked []*Tensor) {
 	}
 }
 
-// validate is validate_outputs: a gradient is summed to its input's shape and
-// cast to its type.
+// validate is validate_outputs: each gradient is summed to its input's shape and cast to its input's type.
 func (n *node) validate(out []*Tensor) {
 	for i, g := range out {
 		if g == nil {
@@ -205,7 +204,7 @@ func (e *engine) handOn(n *node, out []*Tensor) {
 			e.push(ed.to)
 		}
 	}
-	for _, g := range out { // the gradients that were added to others
+	for _, g := range out { // meet returned the gradients that it added to others
 		g.Drop()
 	}
 }
@@ -216,8 +215,8 @@ func (e *engine) add(n *node, nr int32, g *Tensor) {
 	e.push(n)
 }
 
-// meet is InputBuffer::add: the first gradient is moved into the buffer. Any later one is added to it, stays with
-// the caller, and is returned.
+// meet is InputBuffer::add: the first gradient is moved into the buffer. A later one is added to the first and
+// returned to the caller, who drops it.
 func (e *engine) meet(n *node, nr int32, g *Tensor) *Tensor {
 	if n.in == nil {
 		n.in = n.first[:0]
@@ -280,8 +279,7 @@ func (w *World) accumulateGrad(leaf, g *Tensor) {
 	}
 }
 
-// layoutObeys is the gradient layout contract: a dense leaf's gradient has the
-// leaf's strides.
+// layoutObeys reports whether g follows the gradient layout contract: a dense leaf's gradient has the leaf's strides.
 func layoutObeys(g, leaf *Tensor) bool {
 	if g.size != leaf.size {
 		return false

@@ -6,7 +6,7 @@ import "strings"
 
 // Form is the type and shape of a tensor, and the op that made it.
 type Form struct {
-	Type DType  // of its elements
+	Type DType  // type of the elements
 	Size Shape  // as created; views may have another shape
 	Op   string // "" if no op made it
 }

@@ -14,7 +14,7 @@ type Frame struct {
 	args  *Tensor // the tuple that a module's __call__ passes on
 }
 
-// slot is one Python variable. at points to the Go variable that stands for it, once Set has been called.
+// slot is one Python variable. Once Set has been called, at points to the Go variable that represents it.
 type slot struct {
 	at  **Tensor
 	val *Tensor

@@ -15,7 +15,7 @@ type GradGraph struct {
 	nodes []gradNode
 }
 
-// gradNode is a node's backward as an op of the graph.
+// gradNode is the backward of one node, recorded as an op of the graph.
 type gradNode struct {
 	of     *node
 	kept   *Tensor   // the gradient it saved
@@ -55,9 +55,9 @@ func (w *World) keepIncoming(n *node, in []*Tensor) {
 	}
 }
 
-// add adds the backward of node n to the graph. It depends on the node's inputs, with two exceptions: if n
-// multiplies by a weight, it depends on the other factor only if the weight's gradient was computed, and it never
-// depends on a bias.
+// add adds the backward of node n to the graph. The backward depends on the node's inputs, with two exceptions: if n
+// multiplies by a weight, the backward depends on the other factor only if the weight's gradient was computed; and it
+// never depends on a bias.
 func (graph *GradGraph) add(n *node, kept *Tensor) {
 	step := gradNode{of: n, kept: kept}
 	product := slices.ContainsFunc(n.next, func(e edge) bool { return e.matrix() != nil })
@@ -135,7 +135,7 @@ func (w *World) addGrad(leaf *Tensor) {
 	w.Scratch(leaf.Bytes())
 }
 
-// waitingGrad makes the gradient of a node's input; it waits until the node runs.
+// waitingGrad makes the gradient of a node's input, which is kept until the node runs.
 func (w *World) waitingGrad(n *node, e edge) {
 	if w.waiting == nil {
 		w.waiting = map[*node][]*Tensor{}

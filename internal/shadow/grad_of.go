@@ -23,8 +23,8 @@ type capture struct {
 	got *Tensor
 }
 
-// GradOf is torch.autograd.grad(t, inputs, g, retain_graph). If g is nil it is created. It returns one gradient
-// for each input, with a reference for the caller, or nil for an input that t does not depend on.
+// GradOf is torch.autograd.grad(t, inputs, g, retain_graph). A nil g means ones. GradOf returns one gradient for each
+// input, with a reference for the caller, or nil for an input that t does not depend on.
 func (t *Tensor) GradOf(inputs []*Tensor, g *Tensor, keeps bool) []*Tensor {
 	w := t.w
 	wanted := make([]*capture, len(inputs))

@@ -17,8 +17,8 @@ type Meter interface {
 	Send(k Kernel)
 	// Receive makes the device wait for pending transfers: the gathers, or all of them if the kind is Reducing.
 	Receive(kind Work)
-	// Times sets how many times the following work is done, until the next call: n for a loop iteration that
-	// stands for n, then 1.
+	// Times sets how many times the following work counts, until the next call: n in a loop iteration that represents
+	// n iterations, and 1 after it.
 	Times(n int)
 }
 
@@ -43,12 +43,12 @@ const (
 	Streaming        Work = iota // reads, computes a little, writes
 	Rowwise                      // streaming with sums over rows or columns: norms, softmax
 	BatchNorming                 // batch norm
-	BatchNormingBack             // its backward
+	BatchNormingBack             // the backward of batch norm
 	Product                      // a matrix product, or a batch of them
 	Attending                    // a flash attention kernel
 	Efficient                    // the memory-efficient attention kernel
 	CudnnAttending               // cuDNN's attention kernel
-	Convolution                  // one of cuDNN's
+	Convolution                  // a cuDNN convolution
 	Depthwise                    // a convolution with one filter per channel
 	Gathering                    // a transfer of data that exists before the step
 	Reducing                     // a transfer of results of the preceding kernels
@@ -63,7 +63,7 @@ type Kernel struct {
 	B, M, N, K int32   // the sizes of a product; see above for other kinds
 	Flops      float64 // arithmetic operations
 	Draws      float64 // random numbers drawn
-	Bytes      float64 // read and written
+	Bytes      float64 // bytes read and written
 	DType      DType   // type of the arithmetic
 }
 
@@ -73,7 +73,8 @@ func (w *World) host(h HostWork) {
 	}
 }
 
-// Unmetered calls do without metering its work, because the work happens only in the first step.
+// Unmetered calls the function do. The Meter does not receive its work, because the work happens only in the first
+// step.
 func (w *World) Unmetered(do func()) {
 	meter := w.Meter
 	w.Meter = nil

@@ -32,7 +32,7 @@ func (t *Tensor) IndexSelect(dim int, index *Tensor) *Tensor {
 func (t *Tensor) Pick(index *Tensor) *Tensor {
 	w := t.w
 	n := w.record("GatherBackward0", t)
-	n.save(t) // gather_backward needs its shape
+	n.save(t) // gather_backward needs t's shape
 	n.save(index)
 	w.Op("gather")
 	out := w.Empty(index.size, t.dtype)

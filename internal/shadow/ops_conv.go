@@ -7,7 +7,7 @@ import "snug/internal/kernel"
 // Convolutions as cuDNN runs them (aten/src/ATen/native/cudnn/ConvShared.cpp). Each of the three kernels
 // allocates a workspace besides its result; package kernel computes its size.
 
-// Conv describes how a kernel moves over an image; both directions are alike.
+// Conv describes how a kernel moves over an image, the same in both directions.
 type Conv struct {
 	Stride  int // pixels between two positions of the kernel
 	Padding int // zeros added at each side

@@ -50,7 +50,7 @@ func (logits *Tensor) CrossEntropyOf(target *Tensor, how CrossEntropyLoss) *Tens
 	return out.loosen()
 }
 
-// NLL is F.nll_loss. Autocast casts it to float32; with more than two dimensions it is nll_loss2d over a
+// NLL is F.nll_loss. Autocast casts the input to float32. With more than two dimensions, NLL is nll_loss2d over a
 // row-major view.
 func (t *Tensor) NLL(target *Tensor, how CrossEntropyLoss) *Tensor {
 	w := t.w
@@ -151,7 +151,7 @@ func (t *Tensor) smoothLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 	case "none":
 	default:
 		kept := ignored.weights(target, how.Weight).Hold()
-		count := kept.SumAll().Hold() // C++ evaluates the right side first
+		count := kept.SumAll().Hold() // C++ evaluates the divisor first
 		ret = fn.Let(smooth.SumAll().Div(count))
 		count.Drop()
 		kept.Drop()

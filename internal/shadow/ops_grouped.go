@@ -18,7 +18,7 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 	n.backward(func(g *Tensor) []*Tensor {
 		var gs, g2 *Tensor
 		_ = kept
-		if self != nil { // in the layout of o
+		if self != nil { // the gradient of o, in o's layout
 			size := Dims(groups, self.get().Size(1), g.Size(1))
 			if column {
 				size = Dims(groups, g.Size(1), self.get().Size(1))

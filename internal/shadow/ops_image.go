@@ -84,7 +84,7 @@ func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 }
 
 // AdaptiveAvgPool2d is F.adaptive_avg_pool2d(t, 1): a mean over both image dimensions. The result of a
-// channels-last input is marked as channels last too, and that mark's backward makes a new tensor.
+// channels-last input becomes channels last through as_strided, whose backward makes a new tensor.
 func (t *Tensor) AdaptiveAvgPool2d() *Tensor {
 	last := t.channelsLast()
 	out := t.Mean(true, -1, -2)
@@ -109,7 +109,7 @@ func (t *Tensor) Flatten(from int) *Tensor {
 	return t.ReshapeAs(size)
 }
 
-// StochasticDepth is torchvision's, by row: each image randomly keeps or loses its branch.
+// StochasticDepth is torchvision's stochastic_depth in row mode: each image randomly keeps or loses its branch.
 func (t *Tensor) StochasticDepth(p float64) *Tensor {
 	if p == 0 {
 		return t

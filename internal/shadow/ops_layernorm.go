@@ -8,7 +8,7 @@ func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
 	w := t.w
 	mark := w.pin(t)
 	args := [3]*Tensor{t, weight, bias}
-	for i := 2; i >= 0; i-- { // in C++'s order of evaluation
+	for i := 2; i >= 0; i-- { // C++ evaluates the arguments from right to left
 		args[i] = w.toFloat32(args[i])
 		w.pin(args[i])
 	}

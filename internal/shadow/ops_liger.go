@@ -89,7 +89,7 @@ func LigerRope(q, k, cos, sin *Tensor) (*Tensor, *Tensor) {
 	return qr, kr
 }
 
-// ligerRotate is rope_forward, and rope_backward.
+// ligerRotate is both rope_forward and rope_backward.
 func ligerRotate(q, k *Tensor) (*Tensor, *Tensor) {
 	w := q.w
 	fn := w.Func(q, k)

@@ -35,8 +35,8 @@ func (t *Tensor) LigerCrossEntropy(weight, target *Tensor) *Tensor {
 	return n.result(fn.Return(loss), t, target)
 }
 
-// equalsOne is torch.equal(g, torch.tensor(1.0)), read back: it checks whether the loss was the
-// last op.
+// equalsOne is torch.equal(g, torch.tensor(1.0)), which checks whether the loss was the last op. The result is copied
+// to the host.
 func (w *World) equalsOne(g *Tensor) {
 	w.Op("equal")
 	one := w.alloc(Float32.Bytes())

@@ -16,7 +16,7 @@ func (t *Tensor) reduced(reduction string) *Tensor {
 	return t.Mean(false, allDims(t.size)...)
 }
 
-// Distance is F.l1_loss or huber_loss. Autocast casts both to float32.
+// Distance is F.l1_loss or huber_loss. Autocast casts both tensors to float32.
 func (t *Tensor) Distance(op string, target *Tensor, reduction string) *Tensor {
 	w := t.w
 	mark := w.pin(t, target)
@@ -103,7 +103,7 @@ func (t *Tensor) bceWithLogits(target, weight, posWeight *Tensor, reduction stri
 	return n.result(out.loosen(), t)
 }
 
-// CosineSimilarity is F.cosine_similarity(t, o, dim). Autocast casts both to float32.
+// CosineSimilarity is F.cosine_similarity(t, o, dim). Autocast casts both tensors to float32.
 func (t *Tensor) CosineSimilarity(o *Tensor, dim int) *Tensor {
 	w := t.w
 	mark := w.pin(t, o)
@@ -116,7 +116,7 @@ func (t *Tensor) CosineSimilarity(o *Tensor, dim int) *Tensor {
 	a, b := fn.Let(x.ExpandAs(size)), fn.Let(y.ExpandAs(size))
 	na := fn.Let(a.NormOver(true, dim).Clone())
 	nb := fn.Let(b.NormOver(true, dim).Clone())
-	w.Scratch(x.dtype.Bytes()) // the minimum length, to which both are clamped
+	w.Scratch(x.dtype.Bytes()) // the minimum to which both lengths are clamped
 	right := b.Div(nb).Hold()
 	out := a.Div(na).Mul(right).Sum(false, dim)
 	right.Drop()
@@ -156,7 +156,7 @@ func (t *Tensor) TripletMargin(positive, negative *Tensor, swap bool, reduction 
 	return out.loosen()
 }
 
-// KLDivOf is F.kl_div(t, target, reduction, log_target). Autocast casts both to float32.
+// KLDivOf is F.kl_div(t, target, reduction, log_target). Autocast casts both tensors to float32.
 func (t *Tensor) KLDivOf(target *Tensor, reduction string, logTarget bool) *Tensor {
 	defer t.w.As(Logits)()
 	w := t.w

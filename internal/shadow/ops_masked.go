@@ -49,7 +49,7 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	kept := n.save(mask)
 	w.Op("masked_scatter")
 	out := w.Empty(mask.size, source.dtype)
-	before := w.alloc(uint64(mask.Numel()) * Int64.Bytes()) // the number of true elements before each
+	before := w.alloc(uint64(mask.Numel()) * Int64.Bytes()) // the number of true elements before each element
 	w.kernelScratch(w.Rules.Scan(mask.Numel(), 8))
 	w.release(before)
 	w.Launch(out, source, mask)

@@ -141,7 +141,7 @@ func (t *Tensor) LogSumExpOver(keep bool, dims ...int) *Tensor {
 		self := n.save(t)
 		w.Op("logsumexp")
 		most := t.reduce("amax", dims, true, t.dtype).Hold()
-		size := w.alloc(most.Bytes()) // |most|, and where it is infinite
+		size := w.alloc(most.Bytes()) // |most|, then a mask of its infinite elements
 		w.Scratch(uint64(most.Numel()))
 		w.release(size)
 		shifted := t.binary("sub", most, t.dtype).Hold()
@@ -198,7 +198,7 @@ func (t *Tensor) Spread(op string, keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// Any is t.any(dims) or t.all(dims), one byte each.
+// Any is t.any(dims) or t.all(dims). The result has one byte per element.
 func (t *Tensor) Any(keep bool, dims ...int) *Tensor {
 	out := t.reduce("any", dims, keep, Bool)
 	dropTemporaries(t)

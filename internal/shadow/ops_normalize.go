@@ -57,7 +57,7 @@ func (t *Tensor) LogSumExp() *Tensor {
 		w.Op("logsumexp")
 		row := t.size.With(t.size.n-1, 1)
 		most := w.Empty(row, t.dtype).Hold()
-		size := w.alloc(most.Bytes()) // |most|, and where it is infinite
+		size := w.alloc(most.Bytes()) // |most|, then a mask of its infinite elements
 		w.Scratch(uint64(most.Numel()))
 		w.release(size)
 		shifted := w.alloc(t.Bytes())

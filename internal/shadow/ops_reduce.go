@@ -137,7 +137,7 @@ func (t *Tensor) SumAs(dt DType, keep bool, dims ...int) *Tensor {
 // SumAll is t.sum().
 func (t *Tensor) SumAll() *Tensor { return t.Sum(false, allDims(t.size)...) }
 
-// All is t.all(): one byte.
+// All is t.all(). The result is one byte.
 func (t *Tensor) All() *Tensor {
 	out := t.reduce("all", allDims(t.size), false, Bool)
 	dropTemporaries(t)

@@ -46,7 +46,7 @@ func (t *Tensor) rmsNorm(weight *Tensor) *Tensor {
 	return n.result(out, t)
 }
 
-// mixedRMSNorm computes the same for a weight of a different type, as separate ops.
+// mixedRMSNorm computes the norm as separate ops, for a weight of a different type.
 func (t *Tensor) mixedRMSNorm(weight *Tensor) *Tensor {
 	scale := t.rootMeanSquare()
 	mark := t.w.pin(scale)

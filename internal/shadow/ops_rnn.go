@@ -25,7 +25,7 @@ func (r *Recurrent) cell() bool { return r.Gates == 4 }
 
 // FlattenWeights is flatten_parameters: the weights become parts of one tensor.
 func FlattenWeights(weights []*Tensor) {
-	if len(weights) == 0 || weights[0].mem == nil || weights[0].dtype == BFloat16 { // not one of CUDNN_TENSOR_DTYPES
+	if len(weights) == 0 || weights[0].mem == nil || weights[0].dtype == BFloat16 { // CUDNN_TENSOR_DTYPES does not include bfloat16
 		return
 	}
 	w, numel := weights[0].w, 0
@@ -187,7 +187,7 @@ func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []
 	if r.cell() {
 		states = 2
 	}
-	for i := range states { // gradients of last states that were not used
+	for i := range states { // zeros replace missing gradients of the last states
 		if len(g) <= i+1 || g[i+1] == nil {
 			fn.Let(w.Empty(state, dt))
 		}

@@ -19,7 +19,7 @@ func (t *Tensor) CumsumDim(dim int) *Tensor {
 			a.Drop()
 			return inputGrads(out)
 		})
-		if t.Numel() == t.size.d[dim] { // one row: CUB
+		if t.Numel() == t.size.d[dim] { // CUB scans a single row
 			t.w.kernelScratch(t.w.Rules.Scan(t.Numel(), int(t.dtype.Bytes())))
 		}
 		return n.result(out, t)
@@ -34,7 +34,7 @@ func (t *Tensor) cumsum() *Tensor {
 	return out
 }
 
-// Clamp is torch.clamp(t, min, max) with scalar bounds. Gradients pass through where t is between them.
+// Clamp is torch.clamp(t, min, max) with scalar bounds. Gradients pass through where t is between the bounds.
 func (t *Tensor) Clamp() *Tensor {
 	w := t.w
 	n := w.record("ClampBackward1", t)

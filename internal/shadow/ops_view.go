@@ -2,8 +2,7 @@
 
 package shadow
 
-// Views: a different shape over the same memory. They allocate nothing in forward;
-// some do in backward.
+// Views: a different shape over the same memory. They allocate nothing in forward; some allocate memory in backward.
 
 // view makes a differentiable view.
 func (t *Tensor) view(name string, size, stride Shape, back func(g *Tensor) *Tensor) *Tensor {

@@ -19,7 +19,7 @@ type page[T any] [128]T
 // shelf holds the pages of one kind of object.
 type shelf[T any] struct {
 	used  []*page[T]
-	spare []*page[T] // cleared, for reuse
+	spare []*page[T] // cleared pages, for reuse
 	next  int        // index of the next free object of the last page
 }
 
@@ -30,8 +30,8 @@ var (
 	nodePages    sync.Pool
 	storagePages sync.Pool
 	savePages    sync.Pool
-	traces       sync.Pool // of *stream.Trace
-	tagRooms     sync.Pool // of *[]Tag
+	traces       sync.Pool // pool of *stream.Trace
+	tagRooms     sync.Pool // pool of *[]Tag
 )
 
 // take returns the next object of the last page, or the first of a new one.

@@ -98,7 +98,7 @@ func (t *Tensor) FreeStorage() { t.w.Trace.Free(t.mem.id) }
 // SharesStorage reports whether both tensors use the same memory.
 func (t *Tensor) SharesStorage(o *Tensor) bool { return t.mem == o.mem }
 
-// LayInto makes t a part of a flat tensor. Its own memory must already be freed.
+// LayInto makes t a part of a flat tensor. The memory of t must already be freed.
 func (t *Tensor) LayInto(flat *Tensor) { t.mem = flat.alias(t.size, t.stride).mem }
 
 // CastInPlace is t.data = t.data.to(dtype) if t has another floating-point type. The copy exists before the old
@@ -129,7 +129,8 @@ func (t *Tensor) CopyInPlace() {
 // Retype changes the type of t, which must be on the meta device.
 func (t *Tensor) Retype(dt DType) { t.dtype = dt }
 
-// Pack allocates quantized values for a tensor on the meta device, with per values to a byte, in elements of type as.
+// Pack allocates quantized values for a tensor on the meta device: per values in each byte, stored in elements of
+// type as.
 func (t *Tensor) Pack(per int, as DType) {
 	per *= int(as.Bytes())
 	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), as

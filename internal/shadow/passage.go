@@ -24,10 +24,10 @@ type arrival struct {
 	leaf  *Tensor
 	grad  *Tensor     // must not be used once the passage has ended
 	like  *gradLayout // the layout of grad
-	id    uint32      // ID of its memory
-	at    int         // index of the event before which it arrived
-	taken bool        // the leaf took over the memory; otherwise it has a copy
-	lent  bool        // its memory had another reference
+	id    uint32      // ID of grad's memory
+	at    int         // index of the event before which grad arrived
+	taken bool        // the leaf took over grad's memory; otherwise it has a copy
+	lent  bool        // something else referred to grad's memory too
 	tag   Tag         // the memory's tag before it became a gradient
 }
 
@@ -38,7 +38,8 @@ type gradLayout struct {
 	isView       bool
 }
 
-// layoutOf returns the layout of a leaf's gradient, reusing the one of the last passage if it is the same.
+// layoutOf returns the layout of a leaf's gradient. If it has not changed since the last passage, the same gradLayout
+// is returned.
 func (w *World) layoutOf(leaf *Tensor) *gradLayout {
 	g := leaf.grad
 	now := gradLayout{g.size, g.stride, g.dtype, g.isView}
@@ -103,7 +104,7 @@ func (p *Passage) Again() bool {
 	return true
 }
 
-// renew gives the leaf a gradient with the same layout in other memory.
+// renew gives the leaf a gradient with the same layout in the memory with the given ID.
 func (a *arrival) renew(id uint32) {
 	was, w := a.like, a.leaf.w
 	g := w.pages.tensors.take(&tensorPages)

@@ -11,7 +11,7 @@ import "snug/internal/kernel"
 // additive, boolean or nil.
 type Attention struct {
 	Query, Key, Value, Mask *Tensor // Mask may be nil
-	Dropout                 float64 // on the scores
+	Dropout                 float64 // dropout probability of the scores
 	Causal                  bool    // is_causal
 	GQA                     bool    // enable_gqa: key and value have fewer heads
 }

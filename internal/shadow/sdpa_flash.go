@@ -23,7 +23,8 @@ func (w *World) FlashAttention(q, k, v *Tensor, causal bool) *Tensor {
 	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v, Causal: causal}))
 }
 
-// flashAttention supports heads whose width is a multiple of eight; others are padded, and the result is a slice.
+// flashAttention supports heads whose width is a multiple of eight; other heads are padded, and the result is a slice
+// without the padding.
 func (w *World) flashAttention(a Attention) *Tensor {
 	d := a.Query.Size(-1)
 	pad := kernel.FlashPadding(d)
@@ -47,7 +48,7 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	partial := w.flashSplits(a)
 	rng := w.Empty(Dims(2), Int64)
 	unused := w.Empty(Dims(), Int64)
-	if a.Dropout > 0 { // the generator's state replaces the empty one
+	if a.Dropout > 0 { // the generator's state replaces the placeholder
 		state := w.Empty(Dims(2), Int64)
 		rng.die()
 		rng = state
@@ -78,11 +79,11 @@ func (w *World) flashSplits(a Attention) []*storage {
 	return []*storage{w.alloc(sums), w.alloc(results)}
 }
 
-// flashBackward needs one number per query and head and dq in float32. With grouped heads it also needs dk and dv
+// flashBackward needs dq in float32, and one number per query and head. With grouped heads it also needs dk and dv
 // for every query head, which are then summed.
 func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 	w.Op("_scaled_dot_product_flash_attention_backward")
-	var copies []*storage // the kernel expects tokens before heads in both
+	var copies []*storage // copies of g and out: the kernel expects tokens before heads
 	for _, t := range []*Tensor{g, out} {
 		if stride := bshd(t.size); !sameStrides(t.size, t.stride, stride) {
 			copies = append(copies, w.alloc(t.Bytes()))

@@ -55,7 +55,7 @@ func (s Shape) insert(i, d int) Shape {
 func (s Shape) Remove(i int) Shape {
 	copy(s.d[i:], s.d[i+1:s.n])
 	s.n--
-	s.d[s.n] = 0 // shapes are compared as values
+	s.d[s.n] = 0 // unused entries must be 0, because shapes are compared with ==
 	return s
 }
 

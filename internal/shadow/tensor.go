@@ -4,7 +4,7 @@ package shadow
 
 import "fmt"
 
-// storage is the memory of one or more tensors. It is freed when the last of them is.
+// storage is the memory of one or more tensors. It is freed with the last of these tensors.
 type storage struct {
 	id   uint32 // ID in the trace
 	refs int32

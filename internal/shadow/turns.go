@@ -12,8 +12,8 @@ import (
 // ones, the last ones, and one in the middle that stands for the rest. Every event records its iteration, in the
 // backward pass too, and after the run package stream writes the missing iterations.
 
-// The number of simulated iterations of a loop, and the one that stands for others. Some iterations at both ends
-// differ: the first has no predecessor, and in backward the last two find no gradient to add to.
+// The number of simulated iterations of a loop, and the iteration that represents the missing ones. Some iterations
+// at both ends differ: the first has no predecessor, and in backward the last two find no gradient to add to.
 const (
 	turnsRun   = 9
 	middleTurn = 5
@@ -128,8 +128,8 @@ func (t turns) fold() stream.Fold {
 	return stream.Fold{Middle: middleTurn, Times: t.length - turnsRun + 1}
 }
 
-// Folded returns the trace with its loops after the run, or nil if it has none. It returns false if the missing
-// iterations cannot be derived.
+// Folded returns the trace of a finished run with its loops folded, or nil if it has no folded loops. It returns
+// false if the missing iterations cannot be derived.
 func (w *World) Folded() (*stream.Folded, bool) {
 	if w.turns.length == 0 {
 		return nil, true

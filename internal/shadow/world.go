@@ -37,7 +37,7 @@ type World struct {
 	Side      kernel.Side   // which bound to use if a kernel's needs are unknown
 	Open      Open          // how much memory depends on unknown facts about the card
 	Trace     *stream.Trace // receives the events
-	Tags      []Tag         // one per allocation of the trace, folded like it; see Tag
+	Tags      []Tag         // one per allocation in the trace before it is unfolded; see Tag
 	MaxEvents int           // limit on the events of the trace, 0 for none; beyond it ops panic with [TooLong]
 
 	gradMode bool
@@ -64,12 +64,12 @@ type World struct {
 	arrived     int      // number of gradients that arrived in the last passage
 	layouts     map[*Tensor]*gradLayout
 	turns       turns
-	origin      []uint32 // for an unfolded trace, the ID that each allocation had before
+	origin      []uint32 // for an unfolded trace, the ID that each allocation had before unfolding
 
 	afterBackward func()              // called when the whole backward has run
-	wrapped       map[string]Wrapper  // by module path
+	wrapped       map[string]Wrapper  // wrappers by module path
 	dropoutState  bool                // the random state of recurrent layers exists
-	around        map[string]Around   // by module path
+	around        map[string]Around   // functions called in place of modules, by module path
 	only          *capturing          // what a call of grad needs; nil in a full backward
 	gradGraph     *GradGraph          // the gradient graph that a backward makes, if any
 	waiting       map[*node][]*Tensor // gradients from gradGraph, until their nodes run
@@ -99,7 +99,7 @@ type World struct {
 	iterated int             // iterations so far
 	op       string          // the current op, if Describes is set
 	forms    []Form          // the forms of all tensors, without duplicates
-	formOf   map[Form]uint32 // indices into forms, plus one
+	formOf   map[Form]uint32 // index of each form in forms, plus one
 	// Loaded is the type that a quantized model was loaded in, otherwise None. Attention casts float32 inputs to
 	// it.
 	Loaded DType
@@ -163,11 +163,11 @@ func (w *World) Scratch(bytes uint64) {
 	w.release(w.alloc(bytes))
 }
 
-// Open is how much memory depends on unknown facts about the card: for each fact, the largest distance in bytes
+// Open records how much memory depends on unknown facts about the card: for each fact, the largest distance in bytes
 // between the bounds of a figure.
 type Open [kernel.Facts]uint64
 
-// kernelBytes returns a kernel's memory at this run's side of the bounds.
+// kernelBytes returns a kernel's memory. If only bounds are known, w.Side selects the bound.
 func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	if f.Lacks != kernel.None {
 		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())
@@ -181,7 +181,7 @@ func (w *World) kernelScratch(f kernel.Figure) { w.Scratch(w.kernelBytes(f)) }
 // Mark marks the beginning of a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }
 
-// Repeat writes the events starting at index from again, if they leave the state unchanged: see
+// Repeat appends another copy of the events that start at index from, if they leave the state unchanged: see
 // stream.Trace.Repeat.
 func (w *World) Repeat(from int) bool {
 	before := w.Trace.Allocations()

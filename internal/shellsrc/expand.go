@@ -155,7 +155,7 @@ func (w *Word) locate() {
 	}
 }
 
-// one expands a word without splitting it, such as the value of an assignment.
+// one expands a word, such as the value of an assignment, without splitting it.
 func (r *runner) one(w word) Word {
 	out := Word{Raw: w.raw, Start: w.start, End: w.end, Definition: -1}
 	for _, p := range w.parts {
@@ -187,7 +187,7 @@ func (r *runner) joined(parts []part) []Piece { return r.one(word{parts: parts})
 // expanded is the value of a part: one text or several words.
 type expanded struct {
 	pieces  []Piece
-	several bool // $@ and ${x[@]}
+	several bool // $@ or ${x[@]}: the value is words, not pieces
 	words   []Word
 	from    []int
 }
@@ -225,7 +225,7 @@ func (v expanded) asText() []Piece {
 	}
 	var out []Piece
 	for i, w := range v.words {
-		if i > 0 && !w.Many() && !v.words[i-1].Many() { // a part may expand to no word, without a blank
+		if i > 0 && !w.Many() && !v.words[i-1].Many() { // an unknown part may expand to no words, and then no blank is added
 			out = append(out, Piece{Text: " ", At: -1})
 		}
 		out = append(out, w.Pieces...)

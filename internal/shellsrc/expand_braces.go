@@ -43,7 +43,7 @@ func (r *runner) braced(w word) []word {
 // braceItem is one alternative of a brace expansion.
 type braceItem struct {
 	text    string
-	at      int // within the braces
+	at      int // offset within the braces
 	written bool
 }
 

@@ -178,7 +178,7 @@ func matchesOne(pattern string, c byte) (size int, ok bool) {
 	return 1, pattern[0] == c
 }
 
-// inSet reports whether a byte is in [a-z], without the brackets.
+// inSet reports whether a byte is in a pattern's set, such as a-z in [a-z].
 func inSet(set string, c byte) bool {
 	negated := set[0] == '!' || set[0] == '^'
 	if negated {

@@ -14,13 +14,13 @@ type parser struct {
 	places  []int // where each byte of src is in the script; nil if src is the script
 	at      int
 	depth   int
-	pending []*heredoc // of this line
+	pending []*heredoc // here-documents that begin on this line
 	command int
 	raw     []RawWord
-	names   map[string]bool // of the variables that are assigned
+	names   map[string]bool // variables that the script assigns
 }
 
-// place returns where a byte is in the script, -1 if nowhere.
+// place returns where a byte is in the script, or -1 if the script does not contain it.
 func (p *parser) place(at int) int {
 	if p.places == nil {
 		return at

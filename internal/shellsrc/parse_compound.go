@@ -251,7 +251,7 @@ func (p *parser) functionName() int {
 	return n
 }
 
-// functionBody reads name() { … } from the name on.
+// functionBody reads name() { … }, starting at the name.
 func (p *parser) functionBody() (statement, error) {
 	name, err := p.word(metacharacters)
 	if err != nil {

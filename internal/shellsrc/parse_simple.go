@@ -130,7 +130,7 @@ func (p *parser) assignment(a *assignment, w word, begin, size int) (err error) 
 	return err
 }
 
-// array reads the words of name=( … ). They are stored as those of a separate command with an empty name.
+// array reads the words of name=( … ). They are stored as the words of a separate command with an empty name.
 func (p *parser) array(a *assignment, begin int) error {
 	p.command++
 	if p.places == nil {
@@ -236,7 +236,7 @@ func (p *parser) readHeredoc(h *heredoc) {
 	p.heredocText(h, begin, p.at)
 }
 
-// heredocText stores a here-document's text. If it has a syntax error, the text is used as it is.
+// heredocText stores a here-document's text. If the text has a syntax error, it is stored unparsed.
 func (p *parser) heredocText(h *heredoc, begin, end int) {
 	h.text = word{raw: p.src[begin:end], start: p.place(begin), end: p.place(begin) + end - begin}
 	parts, err := p.parts(begin, end, doubled, 0)

@@ -109,10 +109,10 @@ func (p *parser) until(open int, closing byte, depth int) (int, error) {
 		case closing == ')' && c == ')':
 			parentheses--
 		case closing == ')' && c == '#' && strings.IndexByte(" \t\n;", p.src[at-1]) >= 0:
-			at = p.lineEnd(at) // a comment may have quotes
+			at = p.lineEnd(at) // skip comments, which may contain quotes
 			continue
 		case closing == '"' && c == '\'', closing == '\'' && c != '\\':
-			at++ // literal
+			at++ // a literal character
 			continue
 		}
 		end, err := p.piece(at, depth+1)
@@ -129,8 +129,8 @@ type quoting int
 
 const (
 	bare    quoting = iota
-	doubled         // by double quotes
-	inner           // the same within ${…}, where double quotes can begin again
+	doubled         // in double quotes
+	inner           // in double quotes within ${…}, where double quotes can begin again
 )
 
 // parts returns the parts of a word, or of the text inside double quotes.

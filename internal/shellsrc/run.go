@@ -12,7 +12,7 @@ import (
 type Script struct {
 	Commands    []Command    // the commands it starts, in script order
 	Definitions []Definition // its assignments, in script order
-	Words       []RawWord    // of all commands and arrays, as written
+	Words       []RawWord    // the words of all commands and arrays, as written
 }
 
 // Command is a command that a script starts. A command in a loop or a function appears once for each way in which it
@@ -31,8 +31,8 @@ type Command struct {
 // Definition is an assignment. In a loop or a function it may assign several values.
 type Definition struct {
 	Name   string
-	At     int    // where it begins
-	Values []Word // the distinct ones, in order
+	At     int    // where it begins in the script
+	Values []Word // the distinct values, in order
 	List   []Word // the elements of name=(…)
 	IsList bool
 	Adds   bool // name+=… or name[i]=…: only part of the variable's value
@@ -66,12 +66,12 @@ func Words(text string) ([]RawWord, error) {
 
 // runner follows a script.
 type runner struct {
-	lines     []int // where they begin
+	lines     []int // offset of each line
 	variables map[string]*variable
 	functions map[string]*function
 	called    map[string]bool
 	assigned  map[string]bool // the variables that the script assigns somewhere
-	names     []string        // of the functions, in order
+	names     []string        // the functions' names, in order
 	frame     frame
 
 	journal    []change
@@ -79,26 +79,26 @@ type runner struct {
 	exports    []string // exported variables, in order
 	exportAll  bool     // set -a
 	assumed    bool     // the last test assumed a script without arguments
-	holders    int      // variables that represent something unknown
+	holders    int      // number of placeholders for unknown texts
 
 	commands    []Command
 	definitions map[int]*Definition
-	seen        map[string]bool // commands, as expanded
+	seen        map[string]bool // expanded commands that are already recorded
 	beside      func(name string) (string, bool)
 
 	quiet  int // if > 0, nothing is recorded
 	maybe  int // if > 0, inside a branch that may not be taken
-	depth  int // of calls and evaluated texts
-	budget int // of steps beyond the script's own length: loops, calls, copies
+	depth  int // nesting of calls and evaluated texts
+	budget int // remaining steps beyond the script's own length: loops, calls, copies
 }
 
 // frame contains the positional parameters.
 type frame struct {
 	args   []Word
-	of     string // what they belong to
-	caller bool   // they are unknown, because the caller passes them
+	of     string // what args are passed to, for messages
+	caller bool   // args are unknown, because the caller passes them
 	locals []change
-	inside bool // a function
+	inside bool // inside a function
 }
 
 // spend takes n steps from the budget, and reports whether any were left.

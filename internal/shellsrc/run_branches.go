@@ -32,7 +32,7 @@ func (r *runner) ways(why string, branches ...func() flow) flow {
 
 func (r *runner) branches(s branches) (outcome, flow) { return unsure, r.branch(s, 0) }
 
-// branch follows an if statement from a condition on.
+// branch follows an if statement, starting at condition i.
 func (r *runner) branch(s branches, i int) flow {
 	if i == len(s.conditions) {
 		_, f := r.list(s.otherwise)
@@ -68,7 +68,7 @@ func (r *runner) unlessExits(body, otherwise func() flow) flow {
 	return f
 }
 
-// adopt sets variables.
+// adopt sets the given variables.
 func (r *runner) adopt(after map[string]*variable) {
 	names := map[string]bool{}
 	for name := range after {

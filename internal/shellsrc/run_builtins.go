@@ -115,7 +115,7 @@ func (r *runner) shift(words []Word) {
 	r.frame.args = r.frame.args[n:]
 }
 
-// setOptions follows set: set -a exports everything that is assigned, set -- replaces the arguments.
+// setOptions follows set: set -a exports everything that is assigned, and set -- replaces the arguments.
 func (r *runner) setOptions(words []Word) {
 	for i, w := range words[1:] {
 		switch w.Known() {

@@ -27,14 +27,14 @@ const (
 type part struct {
 	kind   partKind
 	text   string // the literal, a parameter's name, or the text inside the brackets
-	at     int    // offset of text in the script; -1 if it is not in there
+	at     int    // offset of text in the script; -1 if the script does not contain it
 	places []int  // offsets of each byte of text, if they are not consecutive
 	quoted bool
 	raw    string // as written
 
-	op    string // of ${x…}: :-, %%, #, …
-	index *word  // of ${x[…]}
-	arg   []part // after op
+	op    string // operator of ${x…}: :-, %%, #, …
+	index *word  // index of ${x[…]}
+	arg   []part // argument of op
 }
 
 // word is a word of a command as written.
@@ -50,9 +50,9 @@ type assignment struct {
 	index  *word
 	adds   bool
 	value  word
-	array  []word // of name=(…)
+	array  []word // elements of name=(…)
 	isList bool
-	start  int // of the name
+	start  int // offset of the name
 }
 
 // The statements of a script.
@@ -60,9 +60,9 @@ type (
 	simple struct {
 		assignments []assignment
 		words       []word
-		declared    map[int]assignment // by word index: export A=1
+		declared    map[int]assignment // arguments such as A=1 in export A=1, by word index
 		heredocs    []*heredoc
-		target      *word // of the last > redirection
+		target      *word // target of the last > redirection
 		start       int
 	}
 	list     []statement
@@ -87,7 +87,7 @@ type (
 	forEach struct {
 		name  string
 		words []word
-		args  bool // without in: over "$@"
+		args  bool // has no in, so it iterates over "$@"
 		body  list
 		start int
 	}
@@ -129,7 +129,7 @@ type heredoc struct {
 
 // RawWord is a word of a command as written in the script.
 type RawWord struct {
-	Start, End int // its offsets
+	Start, End int // offsets in the script
 	Command    int // words of one command have the same number
 }
 

@@ -105,7 +105,7 @@ func truth(t, known bool) outcome {
 }
 
 // tested returns a word's text in a condition. An argument that the caller may pass counts as missing, as if the
-// script got none; so does an environment variable if only its presence is tested.
+// script got no arguments. If only the presence of an environment variable is tested, it counts as missing too.
 func (r *runner) tested(w Word, presence bool) (string, bool) {
 	if allAbsent(w.Pieces) && (presence || isArgument(w)) {
 		r.assumed = true

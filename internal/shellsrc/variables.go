@@ -9,7 +9,7 @@ type variable struct {
 	pieces     []Piece
 	isList     bool
 	elements   []Word
-	keys       []string // of an associative array, by element
+	keys       []string // keys of an associative array's elements
 	from       []int
 	definition int // the offset of its assignment; -1 if it has none
 	exported   bool
@@ -77,7 +77,7 @@ func (r *runner) attempt(f func()) map[string]*variable {
 }
 
 // join sets the variables after a statement that may have ended in several ways: a variable that is the same in all
-// of them keeps its value, the others become unknown.
+// of them keeps its value, and the others become unknown.
 func (r *runner) join(ways []map[string]*variable, why string) {
 	names := map[string]bool{}
 	for _, w := range ways {
@@ -100,7 +100,8 @@ func (r *runner) join(ways []map[string]*variable, why string) {
 	}
 }
 
-// merged returns a variable that has one of several values. Lists with the same beginning keep it.
+// merged returns a variable that has one of several values. If the values are lists with the same beginning, the
+// result keeps that beginning.
 func merged(ways []map[string]*variable, value func(map[string]*variable) *variable, why string) *variable {
 	out := &variable{pieces: unknown(why), definition: -1}
 	first := value(ways[0])
@@ -148,7 +149,7 @@ func equal(a, b *variable) bool {
 	return same(a.pieces, b.pieces)
 }
 
-// scalar returns a variable's value as one text; for a list that is its first element.
+// scalar returns a variable's value as one text; for a list, its first element.
 func (v *variable) scalar() []Piece {
 	if !v.isList {
 		return v.pieces

@@ -15,7 +15,7 @@ type Piece struct {
 
 	many     bool // unknown, and may be any number of words
 	absent   bool // unknown because the script's caller may set it
-	argument bool // the same, as an argument
+	argument bool // absent is set, and the text is a script argument
 }
 
 // Word is an expanded word of a command.
@@ -73,7 +73,7 @@ func (w Word) Ends() string {
 	return text
 }
 
-// Cut returns the word without its first n bytes, which must be known: the value of --flag=value.
+// Cut returns the word without its first n bytes, which must be known, such as the value in --flag=value.
 func (w Word) Cut(n int) Word {
 	out := w
 	out.Pieces, out.Variable, out.Start, out.End = nil, "", -1, -1

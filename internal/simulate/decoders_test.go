@@ -86,7 +86,7 @@ func TestDecodersLeakNothing(t *testing.T) {
 				if attention == "flash" && slices.Contains(withoutFlash, modelType) {
 					continue
 				}
-				for _, i := range []int{0, 3, 5, 6} { // every pair of the three switches
+				for _, i := range []int{0, 3, 5, 6} { // four combinations that cover every pair of values of the three switches
 					s := decoderSetup(modelType, rarer(modelType))
 					s.Precision, s.Attention, s.Checkpointing = precision, attention, i&1 == 0
 					mask := i&2 == 0

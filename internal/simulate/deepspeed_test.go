@@ -63,7 +63,8 @@ func recordedEvents(t *testing.T, name, without string) []string {
 	return out
 }
 
-// ownEvents returns the same for the large events of a simulated run; the model's own events are smaller.
+// ownEvents returns the events of a simulated run in the same format. It omits those smaller than least, which
+// include all of the model's own.
 func ownEvents(t *testing.T, s *setup.Setup, least uint64) []string {
 	t.Helper()
 	res, err := Run(s, Options{})

@@ -129,7 +129,7 @@ func (r *run) forward(loss func() *shadow.Tensor) *shadow.Tensor {
 	return r.wrapper.Forward(loss)
 }
 
-// typeNamed returns the element type with a setup's name for it, or None.
+// typeNamed returns the element type that a setup calls name, or None.
 func typeNamed(name string) shadow.DType {
 	switch name {
 	case setup.FP32:

@@ -169,8 +169,8 @@ func TestShardsShrink(t *testing.T) {
 	}
 }
 
-// TestStages checks that DeepSpeed's stage 1 keeps as much as its stage 2, that PyTorch's own ZeRO-1 has no
-// float32 copies, and that stage 1 holds all gradients at once during backward.
+// TestStages checks that DeepSpeed's stage 1 keeps as much memory between steps as its stage 2, that PyTorch's own
+// ZeRO-1 has no float32 copies, and that stage 1 holds all gradients at once during backward.
 func TestStages(t *testing.T) {
 	of := func(kind string) *setup.Setup {
 		s := smallLlama()

@@ -89,7 +89,8 @@ for x in torch.utils.data.DataLoader(data, batch_size=2):
     evaluate()
 `
 
-// TestEvaluationIsThatOfAScript compares the evaluation in snug's own loop with that of an equivalent script.
+// TestEvaluationIsThatOfAScript compares the evaluation in snug's own loop with the evaluation in an equivalent
+// script.
 func TestEvaluationIsThatOfAScript(t *testing.T) {
 	written := evaluated(t, "")
 	f, err := pysrc.Parse("train.py", []byte(evaluatingStep))
@@ -98,7 +99,7 @@ func TestEvaluationIsThatOfAScript(t *testing.T) {
 	}
 	written.Evaluation, written.Script, written.Loop = nil, &setup.Script{File: f}, "train.py"
 	ours, theirs := phasePeak(t, evaluated(t, ""), Evaluation), phasePeak(t, written, Evaluation)
-	if ours == 0 || max(ours, theirs)-min(ours, theirs) > 512 { // less than a block
+	if ours == 0 || max(ours, theirs)-min(ours, theirs) > 512 { // allow for a block's rounding
 		t.Errorf("snug's evaluation holds %d bytes, the script's %d", ours, theirs)
 	}
 }
@@ -115,7 +116,7 @@ func TestEveryLoopEvaluates(t *testing.T) {
 			continue // loops for encoders or images, or with their own evaluation
 		}
 		if setup.ComparesAnswers(loop) {
-			continue // a note says so: TestNotes in internal/estimate
+			continue // these loops do not evaluate, as TestNotes in internal/estimate checks
 		}
 		kept := evaluated(t, loop)
 		passing := evaluated(t, loop)

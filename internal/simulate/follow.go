@@ -77,9 +77,9 @@ func (r *run) follow() error {
 	return nil
 }
 
-// notes returns the notes on the script. A plan's candidate keeps the notes of the run it was derived from,
-// because new ones would be about settings that the user did not choose, and so does a run at another batch. The
-// exception is a note that its figures are for another precision.
+// notes returns the notes on the script. A plan's candidate, or a run at another batch size, keeps the notes of the
+// run it was derived from, because new ones would be about settings that the user did not choose. The exception is a
+// note that the figures are for another precision.
 func (r *run) notes(res *script.Result) []string {
 	of := differences(r.s, res)
 	if !r.s.ChangedAny() && (!r.s.Resized() || len(r.s.Script.Notes()) == 0) {
@@ -199,7 +199,7 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	say(s.Accumulation > 1 && per == 1 && s.Changed("accumulation"), "the script updates after every backward, so the figures do not include the gradients that accumulation %d keeps, and may be too low", s.Accumulation)
 	say(s.Clip && !res.Clips, "the script does not clip gradients, so the figures do not include clipping")
 	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "the script does not use autocast, so the figures do not include it")
-	lever := s.Changed("precision") && autocastType(s.Precision) == shadow.None // has no effect under the script's autocast, so no plan shows it
+	lever := s.Changed("precision") && autocastType(s.Precision) == shadow.None // this change has no effect under the script's autocast, so no plan contains it
 	say(s.Overrides("precision") && !lever && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)
 	return out
 }

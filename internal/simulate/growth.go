@@ -31,8 +31,8 @@ func growth(t *stream.Trace) uint64 {
 	return uint64(by)
 }
 
-// growthNote returns the note on a script that keeps n bytes more with every step. A search for the largest batch has no
-// batch of its own, so the note names the one that was simulated.
+// growthNote returns the note on a script that keeps n bytes more with every step. A search for the largest batch is
+// not about one batch size, so the note names the size that was simulated.
 func growthNote(s *setup.Setup, n uint64) string {
 	at := ""
 	if s.Resized() {

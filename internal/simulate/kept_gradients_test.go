@@ -20,7 +20,8 @@ func keeping(s *setup.Setup) *setup.Setup {
 	return s
 }
 
-// TestKeptGradientsStay checks that exactly the gradients remain in addition after a step.
+// TestKeptGradientsStay checks that a run that keeps its gradients has exactly their bytes more allocated after each
+// step.
 func TestKeptGradientsStay(t *testing.T) {
 	dropped, kept := aliveAfterSteps(t, smallLlama()), aliveAfterSteps(t, keeping(smallLlama()))
 	_, trained := smallLlamaCount(t)

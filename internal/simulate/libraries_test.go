@@ -95,8 +95,8 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// TestUsualAccumulation checks that the last update of an epoch, which has fewer backward passes, does not change how
-// many a script is said to run per update.
+// TestUsualAccumulation checks that the last update of an epoch, which has fewer backward passes, does not change the
+// reported number of backward passes per update.
 func TestUsualAccumulation(t *testing.T) {
 	p := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}
 	s := p.setup(t)

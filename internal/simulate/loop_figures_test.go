@@ -31,7 +31,7 @@ const (
 
 // bars are the limits on the errors of each folder's programs.
 var bars = map[string]struct {
-	within float64 // percent within which nine in ten are
+	within float64 // percent within which nine in ten programs must be
 	under  float64 // largest underestimate without a note, in percent
 }{
 	"plain": {0.01, 0.01}, "trainer": {0.02, 0.01}, "accelerate": {0.02, 0.02}, "lightning": {0.02, 0.02}, "fabric": {0.02, 0.02},

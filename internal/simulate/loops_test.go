@@ -95,7 +95,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 		s.Completion = cmp.Or(whole(next("--max_completion_length")), s.Seq-n)
 		s.Seq = n + s.Completion
 	}
-	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild") { // the scripts set it
+	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild") { // these scripts train in float32
 		s.Precision = setup.FP32
 	}
 	return p.scripted(t, s, args)
@@ -170,7 +170,7 @@ func whole(text string) int {
 // followed reports whether the program's libraries are followed.
 func followed(p program) bool {
 	folder, _, _ := strings.Cut(p.Program, "/")
-	if p.Program == "wild/weighted_tokens.py" { // its masks have zeros
+	if p.Program == "wild/weighted_tokens.py" { // its masks contain zeros
 		return true
 	}
 	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm", "torchtune", "sentence_transformers"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)

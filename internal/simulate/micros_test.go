@@ -11,8 +11,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// TestMicroBatchesRepeat compares runs whose later micro-batches are copied with runs in which all are
-// simulated because of a log.
+// TestMicroBatchesRepeat compares runs whose later micro-batches are copied with runs in which a log forces all of
+// them to be simulated.
 func TestMicroBatchesRepeat(t *testing.T) {
 	tests := map[string]map[string]any{
 		"gpt2":          {"model": map[string]any{"name": "gpt2"}, "precision": "amp-bf16"},

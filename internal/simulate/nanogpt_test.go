@@ -67,7 +67,7 @@ func (m *terse) Groups(params []*shadow.Tensor) [][]*shadow.Tensor {
 	return out[:]
 }
 
-// Forward is the model's forward.
+// Forward runs the model.
 func (m *terse) Forward(b family.Batch) (*shadow.Tensor, *shadow.Tensor) {
 	fn := m.w.Func(b.IDs, b.Labels)
 	x := fn.Let(m.wte.Call(b.IDs).Add(m.wpe.Call(m.w.Arange(b.IDs.Size(1)))))

@@ -24,7 +24,7 @@ import (
 type moment struct {
 	op    string
 	size  uint64
-	queue int      // CUDA streams in the order in which they first appear
+	queue int      // number of the CUDA stream, in order of first appearance
 	freed []uint64 // sizes, sorted
 }
 

@@ -42,24 +42,26 @@ type peftLog struct {
 
 // TestPEFT compares a simulated run with the ops that PEFT dispatched on meta tensors
 // (testdata/measured/peft_ops.py): each result with its own memory, in order, and the results freed since the
-// previous one. The recordings contain no kernel workspaces, so these are omitted here too. So is everything
-// before the first block, because masks are made differently while tracing.
+// previous one. The recordings contain no kernel workspaces, so these are omitted here too. Everything before the
+// first block is omitted as well, because masks are made differently while tracing.
 func TestPEFT(t *testing.T) { testDispatched(t, "testdata/peft") }
 
-// TestWeights does the same for steps with 16-bit weights under autocast, all of them
-// trained (testdata/measured/weights_ops.py).
+// TestWeights does what TestPEFT does, for steps with 16-bit weights under autocast, all of them trained
+// (testdata/measured/weights_ops.py).
 func TestWeights(t *testing.T) { testDispatched(t, "testdata/weights") }
 
-// TestTRL does the same for the loss of TRL's SFTTrainer, on real tensors (testdata/measured/trl_ops.py).
+// TestTRL does what TestPEFT does, for the loss of TRL's SFTTrainer, on real tensors (testdata/measured/trl_ops.py).
 func TestTRL(t *testing.T) { testDispatched(t, "testdata/trl") }
 
-// TestLiger does the same for Liger's kernels (testdata/measured/liger_ops.py).
+// TestLiger does what TestPEFT does, for Liger's kernels (testdata/measured/liger_ops.py).
 func TestLiger(t *testing.T) { testDispatched(t, "testdata/liger") }
 
-// TestQLoRA does the same for bitsandbytes' 4-bit weights with PEFT's adapters (testdata/measured/qlora_ops.py).
+// TestQLoRA does what TestPEFT does, for bitsandbytes' 4-bit weights with PEFT's adapters
+// (testdata/measured/qlora_ops.py).
 func TestQLoRA(t *testing.T) { testDispatched(t, "testdata/qlora") }
 
-// TestNanoGPT does the same for nanoGPT's own model, with and without biases (testdata/measured/nanogpt_ops.py).
+// TestNanoGPT does what TestPEFT does, for nanoGPT's own model, with and without biases
+// (testdata/measured/nanogpt_ops.py).
 func TestNanoGPT(t *testing.T) { testDispatched(t, "testdata/nanogpt") }
 
 func testDispatched(t *testing.T, folder string) {
@@ -81,7 +83,7 @@ func testDispatched(t *testing.T, folder string) {
 				t.Errorf("%d parameters, %d trained; want %d, %d", played.params, played.trained, recorded.params, recorded.trained)
 			}
 			got := played.blocks()
-			if c["device"] == "cuda" { // the forward pass only
+			if c["device"] == "cuda" { // only the forward pass was recorded
 				got = got[:min(len(got), len(want))]
 			}
 			compare(t, got, want)
@@ -114,9 +116,9 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 		case strings.HasPrefix(l, "    + "):
 			size, _ := strconv.ParseUint(strings.Fields(l)[1], 10, 64)
 			if size == 2*rows && strings.Contains(log.ops[len(log.ops)-1], "native_layer_norm") {
-				size = 4 * rows // its statistics, which the GPU keeps in float32 for every input type
+				size = 4 * rows // the norm's statistics, which the GPU keeps in float32 for every input type
 			}
-			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // compares labels; simulated as part of the op that uses it
+			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // a comparison of labels is simulated as part of the op that uses it
 				continue
 			}
 			at := len(log.events)

@@ -67,8 +67,8 @@ func TestQuantizedLayers(t *testing.T) {
 	}
 }
 
-// TestQuantizedOrder compares the order in which parameters are loaded with that of a quantized from_pretrained
-// in transformers 5.17, for a Qwen2 with 11 blocks.
+// TestQuantizedOrder compares the order in which parameters are loaded with the order in a quantized from_pretrained
+// of transformers 5.17, for a Qwen2 with 11 blocks.
 func TestQuantizedOrder(t *testing.T) {
 	data, err := os.ReadFile("testdata/quantized_order.txt")
 	if err != nil {

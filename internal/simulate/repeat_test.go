@@ -41,7 +41,7 @@ func TestRepeatedSteps(t *testing.T) {
 	}
 }
 
-// TestRepeatedLiger does the same for Liger's kernels, whose loss computes its gradients before
+// TestRepeatedLiger does what TestRepeatedSteps does, for Liger's kernels, whose loss computes its gradients before
 // backward begins.
 func TestRepeatedLiger(t *testing.T) {
 	small := map[string]any{"hidden_size": 64.0, "num_hidden_layers": 2.0, "num_attention_heads": 4.0, "num_key_value_heads": 2.0, "intermediate_size": 128.0, "vocab_size": 500.0}
@@ -71,7 +71,7 @@ func TestRepeatedLiger(t *testing.T) {
 	}
 }
 
-// TestMeasuredCasesWritten does the same for every measured case.
+// TestMeasuredCasesWritten does what TestRepeatedSteps does, for every measured case.
 func TestMeasuredCasesWritten(t *testing.T) {
 	for _, row := range measuredRows(t) {
 		t.Run(row.Setup.ID, func(t *testing.T) {

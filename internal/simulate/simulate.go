@@ -44,7 +44,7 @@ const Settled = 4
 
 // Result is a simulated run.
 type Result struct {
-	World     *shadow.World  // where it ran
+	World     *shadow.World  // the process in which the run was simulated
 	Loops     *stream.Folded // the trace, if it is folded
 	Params    int            // number of parameters of the model
 	Trainable int            // number of trained parameters
@@ -95,12 +95,12 @@ type run struct {
 	shape     *family.Shape    // shape of the current micro-batch
 	script    family.Scripted  // the model, if it has its own training script
 	names     loopNames        // variables of the training script
-	wrapper   wrapper          // for a run on several GPUs
-	params    []*shadow.Tensor // passed to the optimizer
+	wrapper   wrapper          // wrapper of the model on several GPUs
+	params    []*shadow.Tensor // parameters passed to the optimizer
 	mine      []*shadow.Tensor // the parameters that this process updates
 	trained   []*shadow.Tensor // trained parameters of a model on several GPUs, before sharding
 	opt       train.Optimizer
-	scaler    *train.GradScaler                // for amp-fp16
+	scaler    *train.GradScaler                // loss scaler, for amp-fp16
 	at        int                              // the current step
 	folds     bool                             // only a few iterations of long loops are simulated
 	tokens    [][]int                          // tokens of each micro-batch of each step, if they vary
@@ -120,14 +120,14 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if Follows(s) && s.Script.Abandoned() {
 		plain := *s
 		plain.Script = nil
-		return runLoop(&plain, o) // a different batch would not change that
+		return runLoop(&plain, o) // an earlier run could not follow the script, and another batch size would not help
 	}
 	res, err := runLoop(s, o)
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
 	if errors.Is(err, setup.ErrUnknownModel) || setup.ComparesAnswers(s.Loop) || makesComparison(s.Script) {
-		return nil, err // a step in its own function would train something else
+		return nil, err // snug's own step would not train what the script trains
 	}
 	s.Script.Abandon()
 	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume a step in its own function, and may be too low", s.Loop, err)}
@@ -284,7 +284,7 @@ func (r *run) goesOn() {
 }
 
 // steps runs the steps. After the second update a step usually leaves the memory as it found it; the remaining
-// steps are then identical, and are only copied. The setting steps, in setup/table_place.go, is their number.
+// steps are then identical, and are only copied. Their number is the setting "steps" in setup/table_place.go.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
@@ -319,8 +319,8 @@ func (r *run) settle(i int) {
 func (r *run) mayCopy() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
 // metered reports whether the watch measures micro-batch k of this step. It measures each kind once:
-// micro-batches that find gradients in the second step, when optimizer states exist, and the opening one in the
-// step that simulates it.
+// micro-batches that add to existing gradients in the second step, when optimizer states exist, and the first
+// micro-batch in the first step, if later steps copy it.
 func (r *run) metered(k int) bool {
 	if k == 0 && r.mayCopy() {
 		return r.at == 0
@@ -531,8 +531,8 @@ func (r *run) zeroGrad() {
 }
 
 // microBatches runs the micro-batches of a step. The first one finds no gradients, unless they are kept,
-// and is the same in every step. The others do the same and add to its gradients. Repeated micro-batches are only
-// copied.
+// and is the same in every step. The other micro-batches do the same and add to its gradients. Repeated micro-batches
+// are only copied.
 func (r *run) microBatches() {
 	from, n := 0, max(r.s.Accumulation, 1)
 	if r.tokens == nil {

@@ -50,7 +50,7 @@ func Survey(s *setup.Setup) (out setup.Survey, err error) {
 	}, unsimulated(err)
 }
 
-// unsimulated converts the script's error for a model that no family simulates to the setup's.
+// unsimulated converts the script's error for a model that no family supports to the setup's error.
 func unsimulated(err error) error {
 	var no *script.Unsimulated
 	if errors.As(err, &no) {

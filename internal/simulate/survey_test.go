@@ -33,7 +33,7 @@ func TestSurveyedPrograms(t *testing.T) {
 	}
 }
 
-// surveyed makes the comparison. Figures are compared once for each program.
+// surveyed runs TestSurveyedPrograms for one measured run. Figures are compared once for each program.
 func (p program) surveyed(t *testing.T, tried map[string]bool) {
 	want := p.setup(t)
 	words := []string{p.Program}
@@ -99,7 +99,8 @@ func TestVisionModelByName(t *testing.T) {
 	}
 }
 
-// TestCutTexts checks that texts for a sentence transformer are counted at the model's limit, unless it has its own.
+// TestCutTexts checks that texts for a sentence transformer are counted at the model's limit, unless its repository
+// may set another one.
 func TestCutTexts(t *testing.T) {
 	const train = `
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments, models
@@ -112,7 +113,7 @@ SentenceTransformerTrainer(model=model, args=args, train_dataset=rows, loss=Mult
 		`SentenceTransformer("bert-base-uncased")`: 512,
 		`SentenceTransformer("roberta-base")`:      512, // two of its 514 positions are reserved
 		`SentenceTransformer(modules=[models.Transformer("bert-base-uncased", max_seq_length=128), models.Pooling(768)])`: 128,
-		`SentenceTransformer("all-mpnet-base-v2")`:                       0, // has its own limit
+		`SentenceTransformer("all-mpnet-base-v2")`:                       0, // its repository sets a limit, which is not known here
 		`SentenceTransformer("sentence-transformers/all-mpnet-base-v2")`: 0,
 	} {
 		from := setup.Source{Survey: Survey, Open: func(string) (io.ReadCloser, error) {

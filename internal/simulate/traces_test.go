@@ -79,8 +79,8 @@ func moments(tr *stream.Trace, opAt func(event int) string) []moment {
 	return append(out, moment{op: "end", freed: sorted(freed)})
 }
 
-// TestTraces compares whole simulated runs with recordings of the same runs, including loading. SNUG_TRUTH may
-// name a folder with more of them.
+// TestTraces compares whole simulated runs with recordings of the same runs, including loading. SNUG_TRUTH may name a
+// folder with more recordings.
 func TestTraces(t *testing.T) {
 	folder := measuredFolder()
 	runs := measuredRuns(t, folder)
@@ -135,8 +135,8 @@ func anyTime(m []moment) []moment {
 	return m
 }
 
-// afterConstant drops a constant that a library makes when it is imported. Some recordings contain it, others
-// started after it.
+// afterConstant drops a constant that a library makes when it is imported. Some recordings contain it; others began
+// later.
 func afterConstant(m []moment) []moment {
 	if m[0].size <= 4 {
 		return m[1:]

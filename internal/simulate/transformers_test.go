@@ -32,8 +32,8 @@ func TestCausalLossByRelease(t *testing.T) {
 	}
 }
 
-// TestCausalLossPadsLabels checks that logits are not copied from 4.49 on, which saves two float32 tensors
-// without the last token and keeps the 16-bit logits.
+// TestCausalLossPadsLabels checks that transformers 4.49 and later do not copy the logits: two float32 copies without
+// the last token disappear, and the 16-bit logits are kept.
 func TestCausalLossPadsLabels(t *testing.T) {
 	was, is := peakOff(t, mistralLora(4, "4.48"), nil, 0), peakOff(t, mistralLora(4, "4.49"), nil, 0)
 	if newest := peakOff(t, mistralLora(4, ""), nil, 0); is != newest {
@@ -44,9 +44,9 @@ func TestCausalLossPadsLabels(t *testing.T) {
 	}
 }
 
-// TestLoraUnderFSDP1 compares the same run under FSDP1 on two GPUs, and Llama-3-8B with Liger's kernels on two
-// and four (refs/a100_80gb_liger.csv there). Each block's input and its gradient are kept until the end of
-// backward.
+// TestLoraUnderFSDP1 compares the run of TestCausalLossByRelease under FSDP1 on two GPUs with measurements, and
+// Llama-3-8B with Liger's kernels on two and four GPUs (refs/a100_80gb_liger.csv there). Each block's input and its
+// gradient are kept until the end of backward.
 func TestLoraUnderFSDP1(t *testing.T) {
 	for _, c := range []struct {
 		name      string

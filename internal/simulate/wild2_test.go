@@ -24,8 +24,8 @@ type sized struct {
 	Model      string
 }
 
-// allowed is the tolerance for the peaks of some programs, in percent; for others it is 0.1: double backward is
-// only approximated, and only a few sizes of cuDNN's memory for recurrent layers are known.
+// allowed is the tolerance for the peaks of some programs, in percent, because double backward is only approximated
+// and only a few sizes of cuDNN's memory for recurrent layers are known. For other programs it is 0.1.
 var allowed = map[string]float64{"wild2/grad_penalty.py": 8, "wild2/own_lstm_tbptt.py": 1.5, "wild2/adafactor_bf16.py": 0.25, "wild2/hf_callbacks_gc.py": 0.15}
 
 // TestSecondWildLoops compares programs by another author with their measured peaks.

@@ -25,8 +25,8 @@ type job struct {
 	stop                chan struct{} // closed when the job is no longer waited for
 	stopped             sync.Once
 
-	ran       atomic.Bool // it has been seen running, and has not been queued again since
-	cancelled atomic.Bool // by snug
+	ran       atomic.Bool // the job has been seen running, and has not been queued again since
+	cancelled atomic.Bool // snug has cancelled it
 	copied    int64
 	reason    string // why it is waiting, as last reported to the user
 	ends      int    // times that Slurm has ended it, as last reported to the user
@@ -58,7 +58,7 @@ func (j *job) Wait() run.Exit {
 		j.copied = copyOutput(j.output, filepath.Join(j.folder, outputName), j.copied)
 		info, err := j.runner.queue.state(ctx, j.id)
 		switch {
-		case errors.Is(err, errUnknown): // it ended some time ago
+		case errors.Is(err, errUnknown): // the job ended some time ago
 			return j.ended(ctx, Info{})
 		case err != nil:
 			j.noAnswer(err)

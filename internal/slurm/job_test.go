@@ -182,7 +182,7 @@ func TestSubmit(t *testing.T) {
 		!strings.HasSuffix(text, "\nexport BATCH='it'\\''s 8'\npython train.py\n") {
 		t.Error(text)
 	}
-	// A second snug finds the job and does not submit another.
+	// A second snug process finds the job and does not submit another.
 	again := &cluster{squeue: []string{"12|COMPLETED|None|n1"}}
 	follow(t, again, folder)
 	for _, call := range again.calls {

@@ -25,7 +25,7 @@ import (
 type Info struct {
 	State    string   // RUNNING, PENDING, NODE_FAIL, ...
 	Reason   string   // why it waits, or why it ended
-	Nodes    string   // where it runs
+	Nodes    string   // the nodes it runs on
 	By       string   // the user ID that cancelled it, from sacct
 	Limit    string   // its time limit, [days-]hours:minutes:seconds
 	Restarts int      // how often it was queued again
@@ -37,8 +37,8 @@ type phase int
 
 const (
 	running phase = iota
-	waiting       // it is not running; its time limits are paused
-	over          // it will not run again
+	waiting       // the job is not running; its time limits are paused
+	over          // the job will not run again
 )
 
 // phases contains the states in which a job is not running.
@@ -99,7 +99,7 @@ func parseJob(text string) (Info, bool) {
 		case "ExitCode":
 			out.Exit = parseExit(value)
 		}
-		if key == "Command" { // the rest is the user's own text
+		if key == "Command" { // what follows is the user's text
 			break
 		}
 	}
@@ -127,7 +127,7 @@ func parseAccount(text, id string) (Info, bool) {
 // stateName returns a state without Slurm's additions, such as the + in CANCELLED+ if the column is too narrow.
 func stateName(text string) string {
 	name := strings.TrimRight(strings.ToUpper(strings.TrimSpace(text)), "+")
-	if first, _, more := strings.Cut(name, ","); more { // a state and its flags
+	if first, _, more := strings.Cut(name, ","); more { // a state may be followed by flags
 		name = first
 	}
 	return name

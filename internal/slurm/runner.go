@@ -23,7 +23,7 @@ const DefaultPoll = 5 * time.Second
 
 // Runner submits commands as jobs. It is a run.Runner.
 type Runner struct {
-	Poll      time.Duration            // between queries to Slurm; 0 means DefaultPoll
+	Poll      time.Duration            // interval between queries to Slurm; 0 means DefaultPoll
 	Run       Commands                 // nil means Slurm's commands on this machine
 	Say       func(text string)        // called with messages about a job; may be nil
 	Submitted func(folder, job string) // called when a job is in the queue; may be nil
@@ -52,8 +52,8 @@ func (r *Runner) prepare() {
 	})
 }
 
-// Start submits the batch script that a command names. If an earlier snug already submitted a job for the run's folder,
-// Start returns that job.
+// Start submits the batch script that a command names. If an earlier snug process already submitted a job for the
+// run's folder, Start returns that job.
 func (r *Runner) Start(ctx context.Context, c run.Command) (run.Process, error) {
 	r.prepare()
 	folder := run.MarkOf(c.Env)
@@ -142,8 +142,8 @@ func (r *Runner) writeScript(c run.Command, at int, folder string) (string, erro
 	return to, nil
 }
 
-// Cancel cancels the job of a run's folder, if any. It is for jobs that an earlier snug left in the queue and that are no
-// longer needed.
+// Cancel cancels the job of a run's folder, if any. It is for jobs that an earlier snug process left in the queue and
+// that are no longer needed.
 func (r *Runner) Cancel(ctx context.Context, folder string) error {
 	r.prepare()
 	id, cluster, ok := JobIn(folder)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package slurm runs commands as jobs on a Slurm cluster. A job may wait for hours, be preempted or cancelled, or lose its
-// node, and it outlives the snug that submitted it. A Process hides all of that.
+// node, and it outlives the snug process that submitted it. A Process hides all of that.
 //
 //	command.go  the words of an sbatch command: its options, its script, the script's arguments
 //	script.go   the user's batch script, with the probe in it

@@ -69,8 +69,8 @@ with open(sys.argv[1], "rb") as f:
 	return time.Duration(s * float64(time.Second))
 }
 
-// BenchmarkReadAgainstCPython alternates between the two, so that both run under the same conditions, and prints the
-// best time of each.
+// BenchmarkReadAgainstCPython alternates between this package and CPython, so that both run under the same
+// conditions, and prints the best time of each.
 func BenchmarkReadAgainstCPython(b *testing.B) {
 	path := plainRecording(b, longest)
 	info, err := os.Stat(path)

@@ -42,7 +42,7 @@ func readRows(t *testing.T, path string) []measured {
 			t.Fatalf("%s: %v", path, err)
 		}
 		trace := filepath.Join(filepath.Dir(path), row.Trace)
-		if _, err := os.Stat(trace); row.Trace != "" && err == nil { // not all recordings are kept here
+		if _, err := os.Stat(trace); row.Trace != "" && err == nil { // the repository does not contain all recordings
 			rows = append(rows, measured{
 				trace,
 				max(row.Allocd, row.Measured.Allocd), max(row.Reserved, row.Measured.Reserved),

@@ -4,8 +4,8 @@ package snapshot
 
 import "io"
 
-// ReadTail reads a snapshot as if its ring buffer had overwritten the given fraction of each device's entries, from
-// the first.
+// ReadTail reads a snapshot as if its ring buffer had overwritten the given fraction of each device's entries,
+// starting with the first.
 func ReadTail(r io.Reader, share float64) (*Recording, error) {
 	m, root, err := read(r)
 	if err != nil {

@@ -24,7 +24,7 @@ func (m *machine) fastEntry() bool {
 	if n == 0 || e.action == noAction {
 		*e = entry{}
 		m.memo = m.memo[:named]
-		clear(m.keys[:]) // a slot above named may be redefined; none of them is a frame
+		clear(m.keys[:]) // the memo slots after named are reused for other objects, and keys may refer to them
 		return false
 	}
 	m.pos += n

@@ -228,7 +228,7 @@ func TestFrameRenamed(t *testing.T) {
 		},
 	), false)
 	fast, _ := bothWays(t, file)
-	if got := len(fast.stacks.stacks); got != 4 { // none, main other, main main, other other
+	if got := len(fast.stacks.stacks); got != 4 { // [], [main other], [main main] and [other other]
 		t.Errorf("%d stacks, want 4", got)
 	}
 }
@@ -245,7 +245,7 @@ func TestFrameGivenItemsTwice(t *testing.T) {
 		append(at("alloc", base, 8), "frames", l{main, main}),
 	}
 	fast, _ := bothWays(t, pickled(snapshotOf(l{segmentOf(0, base, 2, true, 2*mib, "inactive")}, trace), false))
-	if got := len(fast.stacks.stacks); got != 5 { // none, main, main main, other, other other
+	if got := len(fast.stacks.stacks); got != 5 { // [], [main], [main main], [other] and [other other]
 		t.Errorf("%d stacks, want 5", got)
 	}
 }

@@ -18,10 +18,10 @@ type before struct {
 	block           uint64 // its block's size if it is in the final state, else 0
 	learned         uint64 // its block's size according to later allocations, for the large pool
 	pending         bool   // its free was also requested before the recording
-	key             uint32 // its number in the entries, before IDs are assigned
+	key             uint32 // its number in folder.ids until IDs are assigned
 }
 
-// early is the bit that marks an entry's number as an index of a before. resolve writes these numbers.
+// early is the bit that marks a number in folder.ids as a before.key.
 const early = 1 << 31
 
 // folder converts a range of entries into a Device. In a stream.Trace, the IDs of allocations made before the
@@ -30,13 +30,13 @@ type folder struct {
 	m      *machine
 	list   list
 	out    *Device
-	byKey  []uint32 // before.key → ID
+	byKey  []uint32 // maps each before.key to an ID
 	early  []before
 	seen   *addressTable
-	ids    []uint32 // by entry of alloc or free: the allocation, or early|key
+	ids    []uint32 // for each alloc or free entry, the number of its allocation, or early|key
 	fresh  uint32   // allocations in the recording
-	events int      // the number of events, or a few less
-	most   int64    // the most bytes of segments at any time, relative to the start
+	events int      // the number of events, or slightly fewer
+	most   int64    // peak of the bytes in segments, relative to the start
 	whole  bool     // free requests were not recorded (skip_actions, since 2.11), so each completion is a free
 
 	settings Settings

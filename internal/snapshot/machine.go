@@ -27,18 +27,18 @@ type machine struct {
 
 	texts   []string
 	textIDs map[string]uint32
-	fields  []field // by text: its meaning as a key
+	fields  []field // the meaning of each text as a key
 	actions []action
 	lists   []list
 	tuples  [][]value
 	pairIDs map[[2]uint64]uint32
 	dicts   []dict
-	items   []value  // of lists of arbitrary values
+	items   []value  // the elements of lists of arbitrary values
 	maps    [][]pair // dicts of arbitrary values
 
 	entries     entryTable
 	labels      []label // user_metadata, wherever it changes
-	label       uint32  // of the entry being read
+	label       uint32  // the label of the entry being read
 	blocks      []Block
 	segments    []rawSegment
 	annotations []Annotation
@@ -48,23 +48,23 @@ type machine struct {
 	streams     []uint64
 
 	lastText, lastPair uint32
-	mapped             int // pairs in maps
+	mapped             int // number of pairs in maps
 	keys               [maxKeys]keyShape
-	shapes             map[string]uint32 // stacks, by the bytes of their lists (fast.go)
+	shapes             map[string]uint32 // stack numbers, by the bytes of the pickled list (fast.go)
 }
 
 const (
-	maxDepth = 64                  // nesting; a snapshot has eight
+	maxDepth = 64                  // limit on nesting; a snapshot has eight levels
 	maxProto = 5                   // Python 3.8 and later
-	maxKeys  = 12                  // of a trace entry that fast.go reads
+	maxKeys  = 12                  // most keys of a trace entry that fast.go reads
 	maxPairs = 265 * (maxKeys + 1) // bytes of that many keys and values, without lists, plus lookahead
 	ahead    = 8192                // lookahead bytes for every opcode, except in a long string: room for maxPairs and for lists
 
 	looseStack = 1 << 19 // objects allowed before their number is compared with the bytes read
 )
 
-// firstOpcodes begin a pickle: PROTO, or before protocol 2 any container, or a call, which refuse reports. Allowing
-// letters would make text look like opcodes.
+// firstOpcodes are the opcodes that may begin a pickle: PROTO, a container (before protocol 2), or a call, which
+// refuse reports. If letters were allowed, plain text would look like a pickle.
 var firstOpcodes = []byte{opProto, opMark, opEmptyDict, opEmptyList, opGlobal}
 
 func newMachine(w *window) *machine {

@@ -14,7 +14,7 @@ import (
 type pickler struct {
 	bytes.Buffer
 	torchScript bool
-	memo        map[any]int // texts and shared objects, by slot
+	memo        map[any]int // memo slots of texts and shared objects
 	named       int
 }
 
@@ -26,7 +26,7 @@ type (
 	shared struct{ v any }
 )
 
-// rename is an object that then takes another object's memo name.
+// rename writes an object, and then gives it another object's memo name.
 type rename struct{ from, to *shared }
 
 func pickled(v any, torchScript bool) []byte {

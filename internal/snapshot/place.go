@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	minBlock      = 512     // the allocator's quantum
+	minBlock      = 512     // block sizes are multiples of this
 	unsplitAtMost = 1 << 20 // a large block keeps a remainder up to this size
 )
 

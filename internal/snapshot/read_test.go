@@ -79,8 +79,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestRequestsLeftOut checks that, in a recording without free requests, the completion is the free, also for blocks
-// from before the recording.
+// TestRequestsLeftOut checks that, in a recording without free requests, the completion counts as the free, even for
+// blocks from before the recording.
 func TestRequestsLeftOut(t *testing.T) {
 	rec := mustRead(t, snapshotOf(
 		l{segmentOf(0, base, 2, true, 2*mib, "inactive")},

@@ -193,7 +193,7 @@ func (m *machine) settings(v value) Settings {
 	return s
 }
 
-// keysSince lists the PyTorch version that introduced a key, newest first.
+// keysSince lists keys with the PyTorch version that introduced each, newest first.
 var keysSince = []struct{ key, torch string }{
 	{"pool_id", "2.12"},
 	{"forward_frames", "2.11"},

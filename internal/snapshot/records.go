@@ -70,7 +70,7 @@ func (m *machine) setItems(d *dict, kv []value) error {
 	case !d.known:
 		d.known = true
 		m.addRow(d, m.classify(kv))
-	case d.class == aFrame: // in later lists it is a different frame
+	case d.class == aFrame: // lists that are read later refer to the changed frame
 		m.forgetShapes()
 	}
 	switch d.class {

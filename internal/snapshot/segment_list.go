@@ -10,7 +10,7 @@ import (
 // segmentList contains segments sorted by address. They are stored in parts of bounded length, so that a change in a
 // recording with a hundred thousand segments never moves more than one part.
 type segmentList struct {
-	parts [][]Segment // none is empty
+	parts [][]Segment // no part is empty
 }
 
 const partCap = 256
@@ -61,7 +61,8 @@ func (l *segmentList) after(p position) *Segment {
 	return nil
 }
 
-// next returns the same position in the part with the segment after it, or false at the end of the list.
+// next returns p, or the start of the following part if p is at the end of one. It returns false at the end of the
+// list.
 func (l *segmentList) next(p position) (position, bool) {
 	if p.part < len(l.parts) && p.at == len(l.parts[p.part]) {
 		p = position{p.part + 1, 0}

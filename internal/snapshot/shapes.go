@@ -18,7 +18,7 @@ type keyShape struct {
 type idlePair struct {
 	bits, mask [2]uint64
 	n          int
-	name       ref // what its MEMOIZE names
+	name       ref // the object that its MEMOIZE names
 	named      bool
 }
 
@@ -39,7 +39,7 @@ func (m *machine) learnKey(k *keyShape, b []byte) bool {
 	return true
 }
 
-// learnIdle remembers a key and value, b, if they change nothing in an entry.
+// learnIdle remembers the key and value encoded in b if they change nothing in an entry.
 func (m *machine) learnIdle(k *keyShape, v value, b []byte) {
 	if len(b) > 16 || !m.changesNothing(k.field, v) {
 		return

@@ -45,7 +45,7 @@ func Read(r io.Reader) (*Recording, error) {
 // Recording is one snapshot file.
 type Recording struct {
 	Devices     []Device     // the devices with a trace or a segment, by index
-	Settings    Settings     // of the allocator
+	Settings    Settings     // the allocator's settings
 	Annotations []Annotation // record_function ranges
 	Frames      []Frame      // all Python frames; stacks refer to them
 	Stacks      [][]uint32   // lists of indices into Frames, innermost first; Stacks[0] is empty
@@ -58,15 +58,15 @@ type Recording struct {
 type Device struct {
 	Index     int           // CUDA's index
 	Trace     *stream.Trace // its allocations and frees
-	Addresses []uint64      // by allocation ID
-	Times     []int64       // by event: microseconds since the epoch; nil before PyTorch 2.2
-	Stacks    []uint32      // by event: index into Recording.Stacks; nil when none were recorded
-	Metadata  []uint32      // by event: index into Recording.Texts; nil when all are empty
+	Addresses []uint64      // address of each allocation, by ID
+	Times     []int64       // time of each event in microseconds since the epoch; nil before PyTorch 2.2
+	Stacks    []uint32      // for each event an index into Recording.Stacks; nil if no stacks were recorded
+	Metadata  []uint32      // for each event an index into Recording.Texts; nil if all are empty
 
 	SegmentEvents []SegmentEvent // requests to the driver, in order
 	OOMs          []OOM          // failed requests
-	Start         []Segment      // at the start of the recording, by address
-	Final         []Segment      // at its end, by address
+	Start         []Segment      // segments at the start of the recording, by address
+	Final         []Segment      // segments at the end of the recording, by address
 	Entries       int            // trace entries in the file
 }
 
@@ -78,7 +78,7 @@ const (
 	SegmentAlloc SegmentKind = iota // cudaMalloc
 	SegmentFree                     // cudaFree
 	SegmentMap                      // memory mapped into an expandable segment
-	SegmentUnmap                    // memory unmapped from one
+	SegmentUnmap                    // memory unmapped from an expandable segment
 )
 
 var segmentKindNames = [...]string{"segment_alloc", "segment_free", "segment_map", "segment_unmap"}
@@ -88,12 +88,12 @@ func (k SegmentKind) String() string { return segmentKindNames[k] }
 
 // SegmentEvent records memory obtained from or returned to the driver.
 type SegmentEvent struct {
-	Addr   uint64      // of the first byte
+	Addr   uint64      // address of the first byte
 	Size   uint64      // bytes
 	Stream uint64      // CUDA stream handle
-	Event  int         // it precedes this event of the trace
+	Event  int         // index of the trace event that follows it
 	Stack  uint32      // index into Recording.Stacks
-	Kind   SegmentKind // the request
+	Kind   SegmentKind // what was requested
 	Flush  bool        // returned by an empty_cache, not to make room for an allocation
 }
 
@@ -106,7 +106,7 @@ func (e SegmentEvent) String() string {
 type OOM struct {
 	Size       uint64 // the request, rounded
 	DeviceFree int64  // free bytes on the card
-	Event      int    // it precedes this event of the trace
+	Event      int    // index of the trace event that follows it
 	Time       int64  // microseconds since the epoch
 	Stack      uint32 // index into Recording.Stacks
 }
@@ -123,7 +123,7 @@ const (
 
 // Block is a piece of a segment.
 type Block struct {
-	Addr      uint64     // of the first byte
+	Addr      uint64     // address of the first byte
 	Size      uint64     // bytes
 	Requested uint64     // meaningless when inactive
 	Stack     uint32     // index into Recording.Stacks
@@ -133,14 +133,14 @@ type Block struct {
 // Segment is a range of memory obtained from the driver. With expandable segments it is a range of adjacent mapped
 // pages.
 type Segment struct {
-	Addr       uint64   // of the first byte
+	Addr       uint64   // address of the first byte
 	Size       uint64   // bytes
 	Stream     uint64   // CUDA stream handle
 	Pool       [2]int64 // (0, 0) except for CUDA graphs and MemPools
 	Device     int      // CUDA's index
 	Small      bool     // it belongs to the small pool
 	Expandable bool     // it grows page by page
-	Blocks     []Block  // cover the segment without gaps
+	Blocks     []Block  // blocks that cover the segment without gaps
 }
 
 // Frame is one line of a call stack.
@@ -152,8 +152,8 @@ type Frame struct {
 
 // Annotation is one end of a record_function range.
 type Annotation struct {
-	Name   string // of the range
-	Start  bool   // whether it begins or ends here
+	Name   string // name of the range
+	Start  bool   // whether the range begins or ends here
 	Device int    // CUDA's index
 	Time   int64  // microseconds since the epoch
 }
@@ -162,10 +162,10 @@ type Annotation struct {
 type Settings struct {
 	Known              bool             // false in recordings without settings
 	Conf               string           // PYTORCH_CUDA_ALLOC_CONF
-	MaxSplitSize       int64            // -1: unlimited
+	MaxSplitSize       int64            // -1 means unlimited
 	GCThreshold        float64          // garbage_collection_threshold; 0 means off
 	ExpandableSegments bool             // expandable_segments:True
-	RoundupDivisions   map[string]int64 // by the start of the size class, a power of two of MiB
+	RoundupDivisions   map[string]int64 // keyed by the smallest size of a size class in MiB, a power of two
 }
 
 // Busiest returns the device with the most trace entries, or nil.

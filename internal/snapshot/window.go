@@ -18,7 +18,7 @@ const (
 	maxRatio  = 200
 	ratioFrom = 64 << 20
 
-	maxText = 64 << 20 // bytes in one string
+	maxText = 64 << 20 // limit on the bytes in one string
 )
 
 // syntaxError is an error in the file, at a byte of the (decompressed) pickle.
@@ -33,7 +33,7 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e
 type window struct {
 	src    io.Reader
 	buf    []byte // bytes that were read and are still in the window
-	pos    int    // the next byte, in buf
+	pos    int    // index of the next byte in buf
 	base   int64  // the file offset of buf[0]
 	err    error  // why reading src stopped
 	packed *counter
@@ -94,7 +94,7 @@ func (w *window) fill(n int) {
 	w.base += int64(w.pos)
 	w.pos, w.buf = 0, w.buf[:left]
 	for len(w.buf) < n && w.err == nil {
-		if len(w.buf) == cap(w.buf) { // only strings longer than the window
+		if len(w.buf) == cap(w.buf) { // happens only for strings longer than the window
 			w.buf = append(w.buf, 0)[:len(w.buf)]
 		}
 		var k int

@@ -4,10 +4,10 @@ package snapshot
 
 import "snug/internal/stream"
 
-// writer appends a folder's events to its device, with their parallel columns.
+// writer appends a folder's events to its device, with their times, stacks and metadata.
 type writer struct {
 	*folder
-	queues   []uint16 // by the machine's stream number
+	queues   []uint16 // queue of each of the machine's streams
 	reserved int64    // bytes of segments, relative to the start
 	labels   []label  // the remaining labels
 	text     uint32   // the current label

@@ -9,7 +9,7 @@ import (
 )
 
 // Nearest returns the name with the smallest Distance from got, or "" if none is close. Different digits mean a
-// different thing, not a typo: gpt3 is not close to gpt2, nor fp8 to fp32. One digit may be missing or one too many.
+// different thing, not a typo: gpt3 is not close to gpt2, nor fp8 to fp32. One digit may be missing or extra.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {
@@ -42,7 +42,7 @@ func digits(name string) string {
 // beginning returns the name that is a prefix of got, or that has got as a prefix, because people abbreviate words or
 // write them out.
 func beginning(got string, names []string) string {
-	const enough = 3 // letters
+	const enough = 3 // minimum number of letters
 	got = strings.ToLower(got)
 	for _, n := range names {
 		low := strings.ToLower(n)

@@ -15,8 +15,8 @@ import (
 
 const (
 	maxBytes   = 1 << 43 // 8 TiB, an order above the largest card
-	maxSeconds = 1e6     // of a step
-	maxTime    = 1 << 33 // in the year 2242
+	maxSeconds = 1e6     // limit on the duration of a step
+	maxTime    = 1 << 33 // a time in the year 2242
 )
 
 // check returns an error if a run has impossible values.
@@ -28,7 +28,7 @@ func (r *Run) check() error {
 		return errors.New("\"reserved\", \"allocated\" and \"predicted\" should be bytes of a GPU")
 	case r.StepSeconds < 0:
 		return errors.New("\"step_seconds\" is negative")
-	case !(r.StepSeconds < maxSeconds): // includes NaN
+	case !(r.StepSeconds < maxSeconds): // also true for NaN
 		return errors.New("\"step_seconds\" should be the time of a step")
 	}
 	if len(r.Card)+len(r.Torch)+len(r.CUDA)+len(r.Family)+len(r.Model)+len(r.Size)+len(r.Setup) > maxLine {
@@ -65,7 +65,7 @@ func scan(rows *sql.Rows) (Run, error) {
 	var at, predicted, allocated, reserved, seconds any
 	err := rows.Scan(&r.ID, &at, &r.Card, &r.Torch, &r.CUDA, &r.Family, &r.Model, &r.Size, &r.Setup, &predicted, &allocated, &reserved, &seconds)
 	if err != nil || at == nil {
-		return r, errDamaged // the schema does not allow it
+		return r, errDamaged // a value that the schema does not allow
 	}
 	for _, n := range []struct {
 		value any
@@ -99,7 +99,7 @@ func scrub(tx *sql.Tx) error {
 	for rows.Next() {
 		var r Run
 		if err := rows.Scan(&r.ID, &r.Model, &r.Setup); err != nil {
-			continue // reading it returns the error
+			continue // the error is reported when the row is read
 		}
 		if clean := r.redacted(); clean != r {
 			found = append(found, clean)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// history is a sequence of operations on a store, with their names.
+// history runs a sequence of operations on a store, and prints a line after each.
 func history(path string) error {
 	steps := []func(*Store) error{
 		func(s *Store) error { return s.Add(runsOf(10, 13)...) },
@@ -66,7 +66,8 @@ func runsOf(from, to uint64) []Run {
 	return out
 }
 
-// after returns the contents of a store, initially 1 and 2, after this many steps.
+// after returns the reserved bytes of the runs in a store after the given number of steps. A store that existed
+// before the first step contains 1 and 2.
 func after(steps int, existed bool) []uint64 {
 	var out []uint64
 	for _, r := range slices.Concat(runsOf(1, 3), runsOf(10, 13), runsOf(100, 140))[:2+3*min(steps, 1)+40*min(max(steps-1, 0), 1)] {
@@ -168,7 +169,7 @@ func (x crashing) run(f crash.Fault) crash.Result {
 	return r
 }
 
-// problem returns what is wrong with the store that was left.
+// problem returns what is wrong with the store after the fault, or "".
 func (x crashing) problem(path, said string, r crash.Result) string {
 	done := strings.Count(said, "done\n")
 	rest := strings.ReplaceAll(said, "done\n", "")
@@ -199,7 +200,8 @@ func (x crashing) problem(path, said string, r crash.Result) string {
 	return ""
 }
 
-// holds checks that a store contains what it must after some steps and perhaps the next one.
+// holds returns "" if a store has the contents expected after done steps or after one more, and otherwise what is
+// wrong.
 func holds(path string, done int, existed bool) string {
 	s, err := Read(path, time.Second)
 	if err != nil {

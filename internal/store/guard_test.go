@@ -231,7 +231,7 @@ func TestSecrets(t *testing.T) {
 		return data
 	}
 	without("kept", file())
-	// As an older snug stored it.
+	// This is how an earlier version stored the row.
 	_ = s.Close()
 	raw(t, path, "UPDATE runs SET model = 'python t.py --api-key "+secret+"' WHERE id = 1")
 	if !bytes.Contains(file(), []byte(secret)) {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// jobsSchema is the table of unfinished trials that run as jobs on a cluster. Jobs outlive the snug that submitted them;
-// the next one finds them here. The table is added to stores of earlier versions, like the table of trials.
+// jobsSchema is the table of unfinished trials that run as jobs on a cluster. Jobs outlive the snug process that
+// submitted them; the next process finds them here. The table is added to stores of earlier versions, like the table
+// of trials.
 //
 //	tune      identifies the tune, as for trials
 //	settings  batch=8,accumulation=4

@@ -15,7 +15,7 @@ type Range struct {
 }
 
 // enough is the minimum number of runs for an interval. With n runs and no other knowledge, the next one is between
-// the lowest and the highest with probability (n-1)/(n+1): a half for three, and the interval is widened by the
+// the lowest and the highest with probability (n-1)/(n+1): a half for three. The interval is also widened by the
 // allocator's smallest step.
 const enough = 3
 

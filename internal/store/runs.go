@@ -12,17 +12,17 @@ import (
 type Run struct {
 	ID          int64   `json:"-"`                      // the row in the store
 	At          int64   `json:"at"`                     // seconds since 1970
-	Card        string  `json:"card"`                   // as the catalogue names it, or else the driver
+	Card        string  `json:"card"`                   // name in the catalogue, or else the driver's name
 	Torch       string  `json:"torch"`                  // PyTorch release
 	CUDA        string  `json:"cuda,omitempty"`         // CUDA release
-	Family      string  `json:"family,omitempty"`       // of the model
-	Model       string  `json:"model"`                  // its name, or the command that ran
+	Family      string  `json:"family,omitempty"`       // the model's family
+	Model       string  `json:"model"`                  // the model's name, or the command that ran
 	Size        string  `json:"size,omitempty"`         // such as "batch=2,seq=128"
-	Setup       string  `json:"setup,omitempty"`        // as JSON
+	Setup       string  `json:"setup,omitempty"`        // the setup as JSON
 	Predicted   uint64  `json:"predicted,omitempty"`    // reserved bytes; 0 if there was no estimate
 	Allocated   uint64  `json:"allocated"`              // peak, in bytes
 	Reserved    uint64  `json:"reserved"`               // peak, in bytes
-	StepSeconds float64 `json:"step_seconds,omitempty"` // measured
+	StepSeconds float64 `json:"step_seconds,omitempty"` // median of the steps after the first
 }
 
 const columns = "at, card, torch, cuda, family, model, size, setup, predicted, allocated, reserved, step_seconds"

@@ -98,13 +98,13 @@ func Open(path string) (*Store, error) {
 	return connect(path, "_txlock=immediate&_pragma=secure_delete(1)", patience, (*Store).prepare)
 }
 
-// Read opens an existing store for reading. It waits at most wait for another process's write, and takes no lock that
-// would block a writer.
+// Read opens an existing store for reading. It waits for another process's write for at most the given time, and
+// takes no lock that would block a writer.
 func Read(path string, wait time.Duration) (*Store, error) {
 	return connect(path, "mode=rw", wait, (*Store).look) // rw: first rolls back what a killed process left unfinished
 }
 
-// connect opens the database in SQLite's mode how, and calls begin on it.
+// connect opens the database with the SQLite parameter how, and calls begin on it.
 func connect(path, how string, wait time.Duration, begin func(*Store) error) (*Store, error) {
 	if err := refuse(path); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func refuse(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return nil // it does not exist, or SQLite reports what is wrong
+		return nil // the file does not exist, or SQLite will report what is wrong
 	case info.Mode()&os.ModeSymlink != 0:
 		to, _ := os.Readlink(path)
 		return fmt.Errorf("the measurement store %s is a link to %s; set SNUG_STORE to the file itself", path, to)

@@ -32,7 +32,7 @@ const mostTunes = 100
 type Tune struct {
 	ID      string          `json:"id"`      // identifies the tune, as in its trials
 	At      int64           `json:"at"`      // time of the newest decision, in seconds since 1970
-	Running bool            `json:"running"` // it is unfinished, or was killed
+	Running bool            `json:"running"` // the tune is unfinished, or was killed
 	Report  json.RawMessage `json:"report"`  // as snug tune --json prints it
 }
 

@@ -2,7 +2,7 @@
 
 package stream
 
-// alike reports whether, in every pass, the iterations around the middle one do the same as it does.
+// alike reports whether, in every pass, the iterations around the middle one do the same as the middle one.
 func (u *Folded) alike() bool {
 	for i := range u.passes {
 		p := &u.passes[i]
@@ -48,8 +48,8 @@ func (u *Folded) sameTarget(a *section, x uint32, b *section, y uint32) bool {
 		-reach <= far && far <= reach && u.passes[s.pass].around[reach] >= 0
 }
 
-// keepsApart reports whether allocations from iterations around the middle one are freed only by such iterations, and
-// those of the others without crossing the middle.
+// keepsApart reports whether allocations from iterations around the middle one are freed only by those iterations,
+// and whether all others are freed by an iteration on the same side of the middle.
 func (u *Folded) keepsApart() bool {
 	next := 0
 	for i := range u.Trace.Events {

@@ -44,7 +44,7 @@ func (f *Folded) countLoop(alive []int, l *Loop, events int) {
 	}
 }
 
-// count applies an event to the number of live copies of its allocation, as often as times says.
+// count applies an event, repeated the given number of times, to the number of live copies of its allocation.
 func (f *Folded) count(alive []int, i, copy, times int) {
 	switch e := &f.Trace.Events[i]; e.Kind {
 	case Alloc:

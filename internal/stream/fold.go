@@ -51,7 +51,7 @@ type Folded struct {
 	passes   []pass
 	home     []int32 // the section that allocated an ID; -1 if none did
 	middles  []int   // the sections that represent others, in order
-	more     []int   // number of events that unfolding adds, up to and including each of them
+	more     []int   // for each of middles, the number of events that unfolding adds up to and including it
 }
 
 // Folded finds the loops in a trace. It returns false if their iterations are not alike.

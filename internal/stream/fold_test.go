@@ -14,7 +14,7 @@ type loop struct {
 	sizes []uint64
 	fates []int
 	back  []uint64 // sizes allocated in the reverse pass, all freed by the following iteration
-	down  bool     // whatever is left is freed from the last iteration on
+	down  bool     // remaining allocations are freed starting with the last iteration
 }
 
 // When an iteration's allocations are freed.
@@ -28,7 +28,7 @@ const (
 	fateCount
 )
 
-// writer writes a loop with a number of iterations, labelled or not.
+// writer writes the events of a loop. If label is set, each event records its iteration.
 type writer struct {
 	t     *Trace
 	label bool
@@ -36,7 +36,7 @@ type writer struct {
 	back  [][]uint32
 }
 
-// write returns the trace of a loop with n iterations, there and back.
+// write returns the trace of a loop with n iterations, forward and then in reverse.
 func (l loop) write(n int, label bool) *Trace {
 	w := &writer{t: New(64), label: label, made: make([][]uint32, n), back: make([][]uint32, n)}
 	frame := w.t.Alloc(1, 0)
@@ -88,7 +88,7 @@ func (w *writer) mark(turn int) {
 	}
 }
 
-// free frees, in iteration during, what iteration of allocated with that fate.
+// free frees, in iteration during, the allocations of iteration of that have the given fate.
 func (w *writer) free(l loop, of, during, fate int) {
 	if of < 0 || of >= len(w.made) {
 		return

@@ -7,7 +7,7 @@ const plenty = 1 << 56
 
 // PeakRequested returns the peak of the bytes requested by allocations before event until of the folded trace; 0
 // means the whole trace. It takes no longer than reading the folded trace, because each iteration of a loop requests
-// the same amount more than the one before. Beyond any memory it is only a lower bound.
+// the same amount more than the one before. If the result is plenty or more, it is only a lower bound.
 func (f *Folded) PeakRequested(until int) uint64 {
 	if until == 0 {
 		until = len(f.Trace.Events)
@@ -60,7 +60,7 @@ func (r *requested) loop(events []Event, times int) {
 	}
 }
 
-// turn counts one iteration. Counting stops beyond any memory.
+// turn counts one iteration. Counting stops when the peak reaches plenty.
 func (r *requested) turn(events []Event) {
 	for i := 0; i < len(events) && r.peak < plenty; i++ {
 		r.event(&events[i])

@@ -4,9 +4,9 @@ package stream
 
 import "slices"
 
-// Skips lets a player skip the copies in a trace (see [Copy]). A stretch that starts in the same state as the first
-// time does the same again and leaves the same state. S describes the player's state: everything that determines what
-// it does next. The zero value skips nothing.
+// Skips lets a player skip the copies in a trace (see [Copy]). If a copy starts in the state in which the original
+// stretch started, it does the same and ends in the same state. S describes the player's state: everything that
+// determines what it does next. The zero value skips nothing.
 type Skips[S comparable] struct {
 	copies []Copy
 	points []int     // the events at which a stretch or its copy begins, in order

@@ -108,8 +108,8 @@ func (t *Trace) Add(k Kind, id uint32, queue uint16) {
 	t.Events = append(t.Events, Event{ID: id, Queue: queue, Kind: k})
 }
 
-// Repeat appends the events from index from to the end once more, with new IDs. It does nothing and returns false
-// unless every allocation among them is freed there and nothing older is touched.
+// Repeat appends another copy of the events from index from to the end, with new IDs. It does nothing and returns
+// false unless every allocation among them is freed there and nothing older is touched.
 func (t *Trace) Repeat(from int) bool {
 	events := t.Events[from:]
 	first, open := t.next, 0

@@ -5,10 +5,10 @@ package stream
 // unfolding is a trace being unfolded.
 type unfolding struct {
 	*Folded
-	now  []uint32 // the new ID of each old one, except those in the middle iteration
-	base []uint32 // by pass: the first ID allocated by its unfolded middle
+	now  []uint32 // maps old IDs to new ones, except IDs of the middle iteration
+	base []uint32 // for each pass, the first ID allocated by its unfolded middle iterations
 	out  *Trace
-	old  []uint32 // the old ID of each new one
+	old  []uint32 // maps new IDs to old ones
 }
 
 // Unfold returns the trace with every iteration of its loops. old maps each ID in out to the ID that represented it.
@@ -79,7 +79,7 @@ func (u *unfolding) section(s *section) {
 	}
 }
 
-// turn writes a section, with the middle one as the given copy.
+// turn writes a section once. For the middle section, copy is the index of the iteration to write.
 func (u *unfolding) turn(s *section, copy int) {
 	for i := s.from; i < s.to; i++ {
 		e := &u.Trace.Events[i]

@@ -26,7 +26,7 @@ func (s Screen) Bar(value, full uint64, width int) string {
 	return bar
 }
 
-// scale returns value/full of n, rounded: at most n, and at least 1 for a value above 0.
+// scale returns n * value / full, rounded: at most n, and at least 1 for a value above 0.
 func scale(value, full uint64, n int) int {
 	if value == 0 || full == 0 {
 		return 0

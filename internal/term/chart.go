@@ -9,7 +9,7 @@ import "strings"
 type Chart struct {
 	Inner, Outer []uint64 // one value per column
 	Height       int      // rows
-	Full         uint64   // the value at the top; 0: the largest of both
+	Full         uint64   // the value at the top; 0 means the largest of both quantities
 	Top          string   // the label of the highest row
 	Mark         int      // a column to point at from below, -1 for none
 	Line         []uint64 // a third quantity, drawn as a line over the others; not drawn where it is 0
@@ -60,7 +60,7 @@ func (s Screen) chartRow(c Chart, row int, full uint64) string {
 // Stroke returns the character that a line is drawn with.
 func (s Screen) Stroke() string { return s.pick("─", "-") }
 
-// line returns one cell of a line. It must be visible over a solid cell too.
+// line returns one cell of a line. The line must be visible over a solid cell too.
 func (s Screen) line(inner int) string {
 	if inner >= 8 {
 		return s.pick("▬", "=")

@@ -25,7 +25,7 @@ func ThreeDigits(x float64) string {
 	if x <= 0 {
 		return "0"
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64) // rounded before the decimals are counted: 9.996 is 10.0
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64) // round before counting decimals: 9.996 becomes 10.0
 	if rounded >= 100 {
 		return Count(int(rounded))
 	}

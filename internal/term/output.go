@@ -56,7 +56,7 @@ func (o *Output) Write(p []byte) (int, error) {
 		case r == o.screen.mark && r != 0:
 			out = append(out, '\x1b')
 		case r == utf8.RuneError && n == 1 && text[0] < 0xa0:
-			out = fmt.Appendf(out, `\x%02x`, text[0]) // terminals with one-byte characters treat it as a C1 control
+			out = fmt.Appendf(out, `\x%02x`, text[0]) // a terminal with a one-byte encoding treats this byte as a C1 control
 		case controls(r) && !(r == '\r' && len(text) > 1 && text[1] == '\n'):
 			out = fmt.Appendf(out, `\u%04x`, r)
 		default:

@@ -28,7 +28,7 @@ func TestOutputShowsControls(t *testing.T) {
 		if _, err := io.WriteString(o, text); err != nil {
 			t.Fatal(err)
 		}
-		// An incomplete character waits for the rest.
+		// An incomplete character is written once it is complete.
 		_, _ = io.WriteString(o, "\n")
 		if got := strings.TrimSuffix(b.String(), "\n"); got != strings.TrimSuffix(want, "\n") && got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

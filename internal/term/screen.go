@@ -19,7 +19,7 @@ type Screen struct {
 	Color   bool // whether to use escape sequences
 	Unicode bool // block characters can be shown
 
-	mark rune // written by Paint instead of an escape, which Output restores
+	mark rune // Paint writes it instead of ESC, and Output replaces it with ESC
 }
 
 const (

@@ -20,7 +20,7 @@ const (
 type Table struct {
 	Header []string   // one cell for each column; nil means no header
 	Rows   [][]string // the cells
-	Right  []int      // columns
+	Right  []int      // indices of right-aligned columns
 	Indent int        // spaces before each line
 }
 

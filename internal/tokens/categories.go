@@ -4,8 +4,8 @@ package tokens
 
 import "unicode"
 
-// The library uses Unicode's categories from 2016 (in BertNormalizer, StripAccents and Punctuation), Go has newer
-// ones. These are the characters that differ, found by trying each in the library.
+// The library uses Unicode's categories from 2016 (in BertNormalizer, StripAccents and Punctuation), while Go has
+// newer ones. These are the characters that differ, found by trying each in the library.
 
 // newPunctuation are characters that became punctuation after 2016.
 var newPunctuation = [][2]rune{

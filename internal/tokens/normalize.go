@@ -206,7 +206,7 @@ func without(s string, is func(r rune) bool) string {
 	}, s)
 }
 
-// lower converts a text to lower case as Rust does, where one character becomes two.
+// lower converts a text to lower case as Rust does, which turns İ into two characters.
 func lower(s string) string {
 	return strings.ReplaceAll(strings.Map(func(r rune) rune {
 		if r == 'İ' {

@@ -135,7 +135,7 @@ func unicodeClasses(expr string) string {
 		case set == "":
 			b.WriteString(expr[i-1 : i+1])
 		case class && upper:
-			b.WriteString(`(?!)`) // Go has no such class and refuses the expression
+			b.WriteString(`(?!)`) // Go cannot express this class, and (?!) makes it refuse the expression
 		case class:
 			b.WriteString(set)
 		case upper:

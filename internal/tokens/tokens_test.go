@@ -67,7 +67,7 @@ func compare(t *testing.T, folder string) {
 	}
 }
 
-// TestWellKnown compares the patterns that are matched by hand with their alternatives one by one.
+// TestWellKnown compares matching patterns by hand with matching their alternatives one by one.
 func TestWellKnown(t *testing.T) {
 	m := readMeasured(t, "testdata")
 	for expr, quick := range wellKnown {

@@ -158,7 +158,7 @@ func contraction(text string, at int, fold bool) int {
 	return -1
 }
 
-// equalFold reports whether a begins with b, which is ASCII in lower case, in either case.
+// equalFold reports whether a begins with b, ignoring case. b must be lower-case ASCII.
 func equalFold(a, b string) bool {
 	for i := range len(b) {
 		if a[i]|0x20 != b[i] {

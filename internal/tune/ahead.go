@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// A cluster runs several trials at once. While some are running, the next trial to start is what the climb would try if
-// they went as predicted, or otherwise if the first of them did not fit. The number of trials left is computed under the
-// same assumption.
+// A cluster runs several trials at once. While some are running, the next trial to start is the one that the climb
+// would try if they went as predicted. If there is none, it is the one that the climb would try if the first of them
+// did not fit. The number of trials left is computed under the same assumption.
 
 // Ahead returns what to try while other candidates are running. Its Next is nil if nothing is worth trying or no more
 // trials are allowed. If no candidate is running, Ahead returns the same as Climb.Next.
@@ -80,7 +80,7 @@ func (c *Climb) assumed(x Candidate) Result {
 func (c *Climb) Skip(x Candidate) {
 	c.skipped = append(c.skipped, x.Key())
 	if slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() }) {
-		c.again = x.Key() // it was due to be measured again
+		c.again = x.Key() // do not repeat the measurement
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"snug/internal/setup"
 )
 
-// three returns a climb over batches of 8, 16 and 32, which need 10, 18 and 34 GiB of 24. It starts at 16.
+// three returns a climb over batches of 8, 16 and 32, which need 10, 18 and 34 GiB, with a limit of 24 GiB. It starts
+// at 16.
 func three(t *testing.T, most int) (*Climb, []Candidate) {
 	t.Helper()
 	var list []Candidate
@@ -25,8 +26,8 @@ func three(t *testing.T, most int) (*Climb, []Candidate) {
 	return c, list
 }
 
-// While a trial runs, the candidate that is next if it does not fit is tried too. Candidates that cannot fit are not
-// tried, and the number of trials stays within the limit.
+// While a trial runs, the candidate that would follow if the trial did not fit is tried too. Candidates that cannot
+// fit are not tried, and the number of trials stays within the limit.
 func TestAhead(t *testing.T) {
 	c, list := three(t, 5)
 	if s := c.Ahead(nil); s.Verb != "start" || s.Next.Batch != 16 {
@@ -61,7 +62,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// A candidate that cannot be measured is skipped, even if it was the first. One that cannot fit does not take its place.
+// A candidate that cannot be measured is skipped, even if it was the first. A candidate that cannot fit does not
+// replace it.
 func TestSkip(t *testing.T) {
 	c, list := three(t, 5)
 	c.Skip(list[0])

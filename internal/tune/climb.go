@@ -24,10 +24,10 @@ type Climb struct {
 	opts       Options
 	candidates []Candidate
 	start      int
-	tried      []Trial  // in the order in which they were first tried
+	tried      []Trial  // trials in the order in which their candidates were first tried
 	runs       int      // trials with a result, including repeats
 	again      string   // the key of the candidate that was measured again
-	failed     error    // the command itself fails
+	failed     error    // why the command itself fails
 	skipped    []string // keys of candidates that cannot be measured now
 }
 
@@ -83,7 +83,7 @@ func (t Trial) combined(r Result) Trial {
 		apart = max(t.Rate/r.Rate, r.Rate/t.Rate) - 1
 	}
 	t.Rate = (n*t.Rate + r.Rate) / (n + 1)
-	t.Noise = max(min(t.Noise, r.Noise), apart/2) // each run is half the distance from their mean
+	t.Noise = max(min(t.Noise, r.Noise), apart/2) // the speeds of the two runs differ from their mean by apart/2
 	t.Reserved, t.Allocated = max(t.Reserved, r.Reserved), max(t.Allocated, r.Allocated)
 	t.Retries, t.Growth = max(t.Retries, r.Retries), max(t.Growth, r.Growth)
 	t.Steps += r.Steps
@@ -197,7 +197,7 @@ func (c *Climb) Next() Step {
 	return c.toward(best, next, expected)
 }
 
-// back returns the next smaller candidate, because nothing has fit so far.
+// back returns the step to another candidate if nothing has fit so far.
 func (c *Climb) back() Step {
 	var next *Candidate
 	for i := range c.candidates {
@@ -215,8 +215,8 @@ func (c *Climb) back() Step {
 	return Step{Verb: "step back", Why: c.evidence(c.tried[len(c.tried)-1]), Next: next}
 }
 
-// better reports whether a is the better one to try if nothing has fit: the faster one by prediction, or else the
-// larger one.
+// better reports whether a should be tried before b if nothing has fit: the one that is predicted to be faster, or
+// else the larger one.
 func (c *Climb) better(a, b Candidate) bool {
 	if x, y := a.Expected, b.Expected; x > 0 && y > 0 && x != y {
 		return x > y

@@ -18,17 +18,17 @@ type machine struct {
 	random   *rand.Rand
 }
 
-// variant is a way to run. A forward pass takes a fixed time and a time for each sample up to the knee, beyond which
-// each sample takes slower times as long.
+// variant is a way to run. A forward pass takes fixed seconds plus per seconds for each sample. Samples beyond the
+// knee take longer by the factor slower.
 type variant struct {
 	name        string
 	base, each  float64 // bytes
 	fixed, per  float64 // seconds
-	knee        int     // 0: none
+	knee        int     // number of samples; 0 means no knee
 	slower      float64
-	offMemory   float64 // predicted is real memory times this
-	offSpeed    float64 // likewise
-	broken      bool    // it crashes
+	offMemory   float64 // ratio of predicted to real memory
+	offSpeed    float64 // ratio of predicted to real speed
+	broken      bool    // every trial crashes
 	unpredicted bool
 	linear      bool // speeds are predicted as if a forward pass took no time per sample
 }
@@ -44,7 +44,8 @@ func (v variant) rate(batch int) float64 {
 	return b / seconds
 }
 
-// candidates returns every split of the target in every variant, and the best one by prediction.
+// candidates returns every split of the target in every variant, and the index of the one that is predicted to be
+// best.
 func (m *machine) candidates() (out []Candidate, start int) {
 	best := -1.0
 	for _, v := range m.variants {

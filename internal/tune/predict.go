@@ -15,8 +15,9 @@ func (c *Climb) memory(x Candidate) uint64 {
 	return c.extrapolated(x)
 }
 
-// off returns the factor by which predictions for a candidate's variant are off. If its own was not measured, it is
-// that of the others, but at least 1: if they used less than predicted, that need not hold for this one.
+// off returns the factor by which predictions for a candidate's variant are off. If the variant was not measured, the
+// factor is that of the other variants, but at least 1, because this one need not use less than predicted even if the
+// others did.
 func (c *Climb) off(x Candidate) float64 {
 	own, all := 0.0, 0.0
 	for _, t := range c.tried {
@@ -88,7 +89,7 @@ func (c *Climb) mayFit(x Candidate) bool {
 }
 
 // doubts are the fractions by which the speed of a candidate may exceed the expectation if its variant was never
-// measured, measured at one batch, or at more.
+// measured, was measured at one batch, or was measured at several.
 var doubts = [...]float64{0.15, 0.04, 0.015}
 
 // promising returns the candidate that may be the fastest among those that may fit, and its expected speed; nil if
@@ -119,8 +120,8 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 // alike is the factor up to which two expected speeds count as the same.
 const alike = 1.001
 
-// nearer reports whether a is the better one to try of two candidates that may be equally fast: the one whose batch
-// is closer to a measured batch of its variant, or else the larger one.
+// nearer reports whether a should be tried before b if they may be equally fast: the one with a batch closer to a
+// measured batch of its variant, or else the larger one.
 func (c *Climb) nearer(a, b Candidate) bool {
 	x, y := c.distance(a), c.distance(b)
 	if x != y {
@@ -165,8 +166,8 @@ func (c *Climb) rate(x Candidate, best *Trial) (rate float64, known int) {
 	return fitted(x, own), len(own)
 }
 
-// scaled returns a candidate's speed from one measured batch of its variant. A larger batch is expected to be at most
-// as much faster as predicted, and a smaller one slower at most in proportion.
+// scaled returns a candidate's speed from one measured batch of its variant. It scales the measured speed by the
+// predicted ratio, but by no more than the ratio of the batches.
 func (c *Climb) scaled(x Candidate, t Trial) float64 {
 	if x.Expected == 0 || t.Expected == 0 {
 		return t.Rate

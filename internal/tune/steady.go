@@ -11,8 +11,9 @@ import (
 // allocate the optimizer states. The probe skips the same number before it decides whether a run is steady.
 const WarmUp = 3
 
-// Speed returns the mean step time after the warm-up, and the half-width of its 95 % confidence interval relative to
-// it. It uses the mean, not the median, because slow steps cost time too. With too few steps, the noise is 1.
+// Speed returns the mean step time after the warm-up, and the half-width of its 95 % confidence interval as a
+// fraction of the mean. It uses the mean, not the median, because slow steps cost time too. With too few steps, the
+// noise is 1.
 func Speed(times []float64) (seconds, noise float64) {
 	if len(times) > WarmUp {
 		times = times[WarmUp:]

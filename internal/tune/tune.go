@@ -34,7 +34,7 @@ import (
 // Candidate is one combination of settings that may be tried.
 type Candidate struct {
 	Settings     setup.Values // what a trial sets, including batch and accumulation
-	Variant      string       // settings other than batch and accumulation, "checkpointing=false"; "" for none
+	Variant      string       // settings other than batch and accumulation, such as "checkpointing=false"; "" for none
 	Batch        int          // samples per GPU and forward pass
 	Accumulation int          // forward passes per step
 	World        int          // GPUs, at least 1
@@ -65,10 +65,10 @@ type Outcome string
 
 // The outcomes.
 const (
-	Fits        Outcome = "ok"            // it trained
+	Fits        Outcome = "ok"            // the command trained
 	OutOfMemory Outcome = "out-of-memory" // a process ran out of GPU memory
 	Crashed     Outcome = "crashed"       // the command failed for another reason
-	Hung        Outcome = "hung"          // it exceeded a time limit
+	Hung        Outcome = "hung"          // the trial exceeded a time limit
 	Interrupted Outcome = "interrupted"   // the user ended it; not evidence
 	Lost        Outcome = "lost"          // the job was cancelled or preempted, or its machine failed; not evidence
 )
@@ -90,7 +90,7 @@ type Result struct {
 	Seconds   float64 `json:"seconds,omitempty"` // duration of the trial
 	Why       string  `json:"why,omitempty"`     // the evidence for an outcome other than ok
 	Longest   string  `json:"longest,omitempty"` // what is known about the longest batch
-	Ranks     []Rank  `json:"ranks,omitempty"`   // of a run with several processes
+	Ranks     []Rank  `json:"ranks,omitempty"`   // one for each process, if there are several
 }
 
 // Rank is one process's peak.

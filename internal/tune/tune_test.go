@@ -34,7 +34,7 @@ func TestClimbFinds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*machine)
-		most   int // trials
+		most   int // maximum number of trials
 	}{
 		{"as predicted", func(*machine) {}, 3},
 		{"memory 10 % higher than predicted", func(m *machine) { m.each(func(v *variant) { v.offMemory = 1 / 1.1 }) }, 4},
@@ -248,7 +248,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The speed of a run is the mean of its steps after the warm-up, with the interval that they support.
+// The speed of a run is the mean of its steps after the warm-up, with its uncertainty.
 func TestSpeed(t *testing.T) {
 	for _, c := range []struct {
 		times          []float64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package units formats and parses numbers of bytes. It is the only place that does.
+// Package units formats and parses numbers of bytes. No other package does.
 package units
 
 import (

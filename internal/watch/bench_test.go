@@ -25,7 +25,7 @@ func node(t float64) []Event {
 func BenchmarkNode(b *testing.B) {
 	w := New(Options{})
 	w.Add(Event{Kind: KindStart})
-	for t := range 2000 { // histories are full
+	for t := range 2000 { // fill the histories
 		for _, e := range node(float64(t)) {
 			w.Add(e)
 		}

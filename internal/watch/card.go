@@ -97,9 +97,9 @@ func (c *card) busyAt(since float64) float64 {
 // Signs that a GPU is waiting: it is idle most of the time, or it pauses between bursts of work. Kernels that are too
 // small to fill the time leave the GPU busy for part of each sample, but without pauses.
 const (
-	mostlyIdle  = 35   // percent
-	pausesBelow = 60   // percent, with pauses
-	pauses      = 0.25 // fraction of samples
+	mostlyIdle  = 35   // percent: below this, the GPU is waiting
+	pausesBelow = 60   // percent: below this, a GPU that also pauses is waiting
+	pauses      = 0.25 // minimum fraction of idle samples in a GPU that pauses
 	mostlyBusy  = 85   // percent: above this, the GPU is not waiting, whatever the program does
 	waitsMuch   = 0.3  // fraction of a step spent waiting for the DataLoader
 )

@@ -38,7 +38,7 @@ const (
 type Event struct {
 	T    float64 // seconds since the start
 	Kind Kind
-	PID  int // of start, limit, step, oom, end
+	PID  int // start, limit, step, oom, end: the process
 
 	Total   int64  // start: memory of the card, as PyTorch sees it
 	Own     bool   // start: snug has started the run, and only processes that report are watched
@@ -53,7 +53,7 @@ type Event struct {
 
 // GPU is a sample of one card.
 type GPU struct {
-	Index       int       // as the driver counts
+	Index       int       // index of the GPU in the driver's list
 	Slice       *int      // the number of a MIG instance within the GPU; nil for the whole GPU
 	UUID        string    // the card's unique name, if the source knows it
 	Name        string    // as the driver prints it
@@ -69,8 +69,8 @@ type GPU struct {
 
 // Device identifies a card: a GPU, or a MIG instance of one.
 type Device struct {
-	Index int // of the GPU
-	Slice int // of the instance, from 1 on; 0 for the whole GPU
+	Index int // index of the GPU
+	Slice int // number of the MIG instance plus 1; 0 for the whole GPU
 }
 
 // Device returns the sampled card.
@@ -106,14 +106,14 @@ func (d Device) before(other Device) bool {
 type Process struct {
 	PID  int    `json:"pid"`
 	Used int64  `json:"used"`           // bytes; 0 if the driver does not report it
-	Name string `json:"name,omitempty"` // of the executable
+	Name string `json:"name,omitempty"` // name of the executable
 }
 
 // Step is the state of PyTorch's allocator at the end of a step. Peaks are since the previous step.
 type Step struct {
 	N                           int
 	Phase                       Phase
-	Shape                       []int // of the batch
+	Shape                       []int // shape of the batch
 	Allocated, Reserved         int64
 	PeakAllocated, PeakReserved int64
 	Retries                     int      // times the cache was flushed to make room, since the process started

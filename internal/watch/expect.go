@@ -10,21 +10,21 @@ import (
 
 // Peak is the peak memory of a run's part, in bytes.
 type Peak struct {
-	Allocated float64 `json:"allocated"` // in tensors
-	Reserved  float64 `json:"reserved"`  // by PyTorch
+	Allocated float64 `json:"allocated"` // bytes in tensors
+	Reserved  float64 `json:"reserved"`  // bytes that PyTorch reserved
 }
 
 // Expected is the prediction for each process of a run. It comes from outside the package.
 type Expected struct {
-	Load      Peak    // while the model is loaded; zero if unknown
-	Steps     []Peak  // of the first steps; later ones are like those after the first
-	Eval      Peak    // of an evaluation; zero if none was predicted
-	AfterEval Peak    // of steps after an evaluation; zero if they do not differ
+	Load      Peak    // peak while the model is loaded; zero if unknown
+	Steps     []Peak  // peaks of the first steps; later steps resemble those after the first
+	Eval      Peak    // peak of an evaluation; zero if none was predicted
+	AfterEval Peak    // peak of steps after an evaluation; zero if they do not differ
 	Even      bool    // all batches have the same size; otherwise steps may take less
 	Batch     int     // samples per forward pass; 0 if unknown
 	Length    int     // tokens per sample; 0 if unknown or varying
 	Low, High float64 // bounds of measured/predicted for similar predictions
-	Source    string  // what the prediction is of, in words
+	Source    string  // title of the predicted model
 
 	// At predicts a step with a different batch. It may be nil.
 	At func(shape []int) (Peak, bool)
@@ -48,29 +48,29 @@ const (
 
 // Parting is the first step that differs from the prediction.
 type Parting struct {
-	Step      int     `json:"step"`            // the training step, or the one before the evaluation
-	PID       int     `json:"pid,omitempty"`   // its process, if there are several
-	Phase     Phase   `json:"phase"`           // of the step
+	Step      int     `json:"step"`            // the training step, or for an evaluation the training step before it
+	PID       int     `json:"pid,omitempty"`   // the process, if there are several
+	Phase     Phase   `json:"phase"`           // the step's phase
 	What      string  `json:"what"`            // allocated or reserved
 	Cause     Cause   `json:"cause"`           // what differs
 	Predicted float64 `json:"predicted"`       // bytes
 	Measured  float64 `json:"measured"`        // bytes
-	Shape     []int   `json:"shape,omitempty"` // of the batch
+	Shape     []int   `json:"shape,omitempty"` // shape of the batch
 	Why       string  `json:"why"`             // the explanation, in one sentence
 }
 
 // Predicted is the part of a reading about the prediction.
 type Predicted struct {
-	Load      *Peak    `json:"load,omitempty"`       // while the model is loaded
-	Step      Peak     `json:"step"`                 // of the newest step
-	Eval      *Peak    `json:"evaluation,omitempty"` // of an evaluation
-	Measured  Peak     `json:"measured"`             // of the newest step
+	Load      *Peak    `json:"load,omitempty"`       // predicted peak while the model is loaded
+	Step      Peak     `json:"step"`                 // predicted peak of the newest step
+	Eval      *Peak    `json:"evaluation,omitempty"` // predicted peak of an evaluation
+	Measured  Peak     `json:"measured"`             // measured peak of the newest step
 	PartsFrom *Parting `json:"parts,omitempty"`      // the first step that differs
 }
 
 // The smallest differences that count, regardless of the interval.
 const (
-	leastPart     = 0.01    // of the predicted peak
+	leastPart     = 0.01    // fraction of the predicted peak
 	leastBytes    = 8 << 20 // small models use segments of 2 and 20 MiB
 	fewerInARow   = 3       // consecutive steps that must take less: one may be the last batch of an epoch
 	growthExplain = 0.5     // minimum fraction of the excess that growth must explain
@@ -87,7 +87,7 @@ func (x *Expected) step(p *process, s Step) (want Peak, ok bool) {
 	for _, y := range x.like(s.N) {
 		want = highestOf(want, y)
 	}
-	if p.trained <= 1 { // its peaks include the time since the process began
+	if p.trained <= 1 { // the first step's peaks include the time since the process began
 		want = highestOf(want, x.Load)
 	}
 	if p.evaluated && x.AfterEval.Allocated > 0 {
@@ -198,7 +198,7 @@ func (p *process) part(x *Expected, s Step, what string, predicted, measured flo
 	p.parting = at
 }
 
-// grew sets the cause of a step that took too much to a leak that was detected later but had begun by then.
+// grew attributes a step that took too much to a leak that was detected later but had already begun.
 func (a *Parting) grew(leak trend) {
 	if a != nil && a.Cause == More && a.Phase == Train && leak.from <= float64(a.Step) {
 		a.Cause = Growth

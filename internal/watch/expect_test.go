@@ -143,8 +143,8 @@ func TestNoParting(t *testing.T) {
 	}
 }
 
-// TestUnpredictedEvaluation checks evaluations that were not predicted. One that takes no more than the steps is not
-// reported; what a larger one leaves in the cache is not attributed to the next step.
+// TestUnpredictedEvaluation checks evaluations that were not predicted. An evaluation that takes no more than the
+// steps is not reported. What a larger evaluation leaves in the cache is not attributed to the next step.
 func TestUnpredictedEvaluation(t *testing.T) {
 	x := expectedRun()
 	x.Eval, x.AfterEval = Peak{}, Peak{}
@@ -180,7 +180,7 @@ func TestVaryingLengths(t *testing.T) {
 	}
 }
 
-// TestPredictedInReadings checks the prediction in readings, and that a run without one has none.
+// TestPredictedInReadings checks the prediction in readings, and that a run without a prediction has none.
 func TestPredictedInReadings(t *testing.T) {
 	r := follow(func(*Step) {}).Now()
 	if r.Predicted == nil || r.Predicted.Step.Allocated != 6<<30 || r.Predicted.Measured.Allocated != 6<<30 || r.Predicted.Load == nil || r.Predicted.PartsFrom != nil {

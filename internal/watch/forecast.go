@@ -25,7 +25,7 @@ var (
 // segment is the size of a PyTorch segment. If less than this is left, PyTorch cannot use it.
 const segment = 20 << 20
 
-// forecast adds when memory will run out to the reading.
+// forecast adds to the reading when memory will run out.
 func (w *Watcher) forecast(p *process, r *Reading) {
 	capacity := w.capacity(p)
 	if capacity == 0 || p.leak.slope <= 0 {
@@ -41,7 +41,7 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 		return steps
 	}
 	middle := at(room, p.leak.slope, riskMiddle)
-	pause := p.leak.part / 2 // a staircase fails at its next step
+	pause := p.leak.part / 2 // memory that grows in stairs runs out at the next stair
 	low, high := min(at(room-p.unused()-segment, p.leak.high, riskLow), middle-pause), max(at(room, p.leak.low, riskHigh), middle+pause)
 	if p.evalPeak > 0 {
 		high += float64(p.evalEvery) // an evaluation that lacks memory fails only when it runs
@@ -57,8 +57,8 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 }
 
 // A forecast is widened on both sides by this fraction of the remaining steps plus this number of steps. With these values,
-// 95 % of the intervals of each recorded leak contain the step at which memory ran out, also if they are chosen without
-// that leak.
+// 95 % of the intervals of each recorded leak contain the step at which memory ran out, even if the values are chosen
+// without that leak.
 const (
 	spareShare = 0.03
 	spareSteps = 2
@@ -126,7 +126,7 @@ func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool)
 	return max(0, room-jump) / p.fills.high, room / p.fills.slope, true
 }
 
-// levels returns the memory that stays allocated now, by the trend through the last steps, and what recent steps
+// levels returns the current persistent memory, according to the trend of the last steps, and what recent steps
 // needed above it.
 func (p *process) levels() (level float64, above []float64) {
 	recent := p.recentPeaks(kept)
@@ -154,8 +154,8 @@ func (p *process) began(recent []stepPeak, level float64) float64 {
 	return float64(p.step) - max(0, level-median(first))/p.leak.slope - float64(len(first))
 }
 
-// stepsUntil returns after how many steps the risk is reached. Each recent step adds to it once it would no longer
-// fit.
+// stepsUntil returns after how many steps the risk is reached. Each recent step adds to the risk once that step would
+// no longer fit.
 func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
 	if len(above) == 0 {
 		return max(0, room) / slope
@@ -169,7 +169,7 @@ func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
 	sum := 0.0
 	for i, b := range begins {
 		sum += b
-		// With the first i+1 of them, risk(k) = ((i+1)*k - sum) / n.
+		// With the first i+1 steps, risk(k) = ((i+1)*k - sum) / n.
 		k := (risk*n + sum) / float64(i+1)
 		if i+1 == len(begins) || k <= begins[i+1] {
 			return k
@@ -178,7 +178,7 @@ func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
 	return 0
 }
 
-// forecastMemory adds when memory will run out by the driver's count.
+// forecastMemory adds to the reading when memory will run out, according to the driver.
 func (w *Watcher) forecastMemory(p *process, capacity float64, r *Reading) {
 	room := max(0, capacity-float64(p.used))
 	if p.leak.slope <= 0 {

@@ -14,7 +14,7 @@ type generated struct {
 	stays    float64                          // persistent memory
 	noise    float64                          // standard deviation of persistent memory
 	persists float64                          // correlation of the noise from step to step
-	lengths  func(step int, r *rand.Rand) int // of the batch; nil: always 512
+	lengths  func(step int, r *rand.Rand) int // length of each batch; nil means always 512
 	held     float64                          // memory still allocated after a step with a batch of 512
 	square   bool                             // held grows with the square of the length
 	leak     func(step, length int) float64   // what a step leaks

@@ -32,7 +32,7 @@ import (
 type point struct {
 	x     float64 // the step, or seconds
 	y     float64 // bytes
-	shape []int   // of the batch; nil if unknown
+	shape []int   // shape of the batch; nil if unknown
 	size  float64 // elements of the batch
 }
 
@@ -60,7 +60,7 @@ func comparable(a, b point) bool {
 	return true
 }
 
-// trend is a detected growth.
+// trend is detected growth.
 type trend struct {
 	slope     float64 // bytes per step, or per second
 	low, high float64 // bounds of the slope
@@ -73,8 +73,8 @@ type test struct {
 	least   int     // minimum number of points in a window
 	floor   float64 // minimum rise over the window, in bytes
 	equal   int     // parts of a window if the rises must be about equal
-	about   float64 // how far a rise may be from the median to be about equal, as a fraction of it
-	certain int     // parts of a window if the rises only need to be certain; 0: not allowed
+	about   float64 // largest deviation from the median at which a rise counts as about equal, as a fraction of the median
+	certain int     // parts of a window if the rises only need to be certain; 0 if they must be equal
 	pairs   int     // minimum number of comparable pairs per part
 	earlier []point // points before the tested ones
 }
@@ -133,7 +133,7 @@ func (t test) passes(all, window []point) (trend, bool) {
 }
 
 // rises reports whether the window ends higher than it begins, by at least as much as a trend above the floor would.
-// It avoids the rest of the test for nearly all windows of a steady run.
+// This quick check spares nearly all windows of a steady run the rest of the test.
 func (t test) rises(window []point) bool {
 	n := len(window) / 4
 	var first, last float64
@@ -168,7 +168,7 @@ type rises struct {
 	pooled []float64
 	middle float64 // median of pooled
 	wander float64 // factor on standard errors, for noise that persists from step to step
-	length float64 // of a part, in steps or seconds
+	length float64 // length of a part, in steps or seconds
 }
 
 // risesBetween compares each part with the next. It returns false if too few points are comparable.
@@ -389,7 +389,7 @@ func wander(window []point) float64 {
 	return math.Sqrt((1 + correlation) / (1 - correlation))
 }
 
-// median sorts its argument.
+// median returns the median of s, which it sorts.
 func median(s []float64) float64 {
 	if len(s) == 0 {
 		return 0

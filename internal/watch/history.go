@@ -2,7 +2,8 @@
 
 package watch
 
-// kept is the number of recent points that a history keeps, and the number for the whole run.
+// kept is the minimum number of recent points that a full history keeps, and the maximum number of points for the
+// whole run.
 const kept = 256
 
 // history keeps the recent points in full, and every n-th point of the whole run, so that it uses the same memory

@@ -13,14 +13,14 @@ import (
 const (
 	fewOf        = 0.30 // below this, the card is underused
 	mostOf       = 0.92 // above this, the run is close to the limit
-	otherShare   = 0.01 // of the card: a process with less has only its context
+	otherShare   = 0.01 // fraction of the card; a process with less has only its context
 	thrashSteps  = 50   // recent steps in which flushes are counted
-	thrashLeast  = 4    // steps with a flush
-	followsShape = 0.6  // correlation between a batch's size and its memory
+	thrashLeast  = 4    // minimum number of steps with a flush
+	followsShape = 0.6  // minimum correlation between batch size and memory
 	raggedSpread = 0.10 // difference between steps, relative to the largest; less does not matter
-	slightSpread = 0.02 // the same once the state is ragged, and for batches that only grow, because they will continue to
-	cacheGrowth  = 0.03 // of the capacity, over the recent steps
-	cacheRises   = 3    // number of times the cache grew in them: once is an evaluation or a longer batch
+	slightSpread = 0.02 // used instead if the state is already ragged, or if batches only grow, because they will continue to
+	cacheGrowth  = 0.03 // growth of the cache over the recent steps, as a fraction of the capacity
+	cacheRises   = 3    // minimum number of times it grew; once may be an evaluation or a longer batch
 )
 
 // judge returns the reading of a process. Checks are in order of urgency to the user.
@@ -124,7 +124,7 @@ func (w *Watcher) otherProcess(p *process, r *Reading) bool {
 	}
 	sum, pid := c.otherProcess()
 	if room := float64(c.total-sum) - float64(mostOutside); p.limit > 0 && float64(p.limit) <= room {
-		return false // the cap is reached first, so the others do not affect this run
+		return false // the cap is reached first, so other processes do not affect this run
 	}
 	if float64(sum) < otherShare*float64(c.total) {
 		return false
@@ -199,7 +199,7 @@ func (w *Watcher) ragged(p *process, r *Reading) bool {
 	return true
 }
 
-// chance returns the correlation that this many unrelated pairs exceed once in twenty times.
+// chance returns the correlation that this many unrelated pairs exceed by chance one time in twenty.
 func chance(pairs int) float64 { return 2 / math.Sqrt(float64(max(pairs, 1))) }
 
 func (w *Watcher) cacheOnly(p *process, r *Reading) bool {

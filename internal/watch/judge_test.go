@@ -72,7 +72,7 @@ func TestCacheOnly(t *testing.T) {
 // TestOtherProcess puts a second process on the card.
 func TestOtherProcess(t *testing.T) {
 	tests := map[string]struct {
-		limit float64 // of the run, as a fraction of the card
+		limit float64 // limit of the run, as a fraction of the card
 		other float64
 		want  []State
 	}{

@@ -25,29 +25,29 @@ type process struct {
 	peaks   []stepPeak
 	cache   history // peak reserved bytes of training steps
 	trained int     // training steps seen
-	steady  bool    // memory did not rise in some step after the first
-	step    int     // number of the newest
+	steady  bool    // in at least one step after the first, memory did not rise
+	step    int     // number of the newest step
 	stepT   float64
-	seconds []float64 // between recent training steps
-	waits   []float64 // for data, in recent training steps
+	seconds []float64 // times between recent training steps
+	waits   []float64 // times spent waiting for data in recent training steps
 	curve   curve[StepPoint]
 
 	evaluating bool
 	evalPeak   float64 // most that an evaluation used above persistent memory
-	trainPeak  float64 // the same for recent training steps
+	trainPeak  float64 // most that recent training steps used above persistent memory
 
 	last     Step
-	used     int64   // bytes, by the driver's count
-	memory   history // used, over seconds
-	samples  int     // from the driver
+	used     int64   // bytes in use, according to the driver
+	memory   history // values of used over time
+	samples  int     // number of samples from the driver
 	holds    float64 // when it first used memory, in seconds
 	context  int64   // bytes used before PyTorch reserved anything
-	warm     bool    // without steps: it has been steady at least once
+	warm     bool    // for a process without steps: it has been steady at least once
 	dropped  float64 // when used last fell substantially
 	seenStep bool
 
 	oom      string // the message of a failure
-	oomSteps int    // training steps since
+	oomSteps int    // training steps since that failure
 	failed   bool
 
 	leak     trend
@@ -55,7 +55,7 @@ type process struct {
 	leakUpTo float64 // the leak is reported until this step without new evidence
 	fills    trend   // during a leak, the growth of reserved memory
 	filling  bool    // fills is valid
-	present  bool    // on the card in the newest sample
+	present  bool    // the newest sample lists it on the card
 	gone     bool
 
 	want         Peak     // the prediction for the newest step
@@ -64,16 +64,16 @@ type process struct {
 	evalStep     int     // the training step before the newest evaluation
 	evalEvery    int     // training steps between the last two evaluations
 	evalReserved float64 // most reserved memory in an evaluation
-	most         Peak    // of the compared training steps
-	mostEver     Peak    // of all steps, including evaluations
+	most         Peak    // highest peak of the compared training steps
+	mostEver     Peak    // highest peak of all steps, including evaluations
 	fewer        int     // consecutive steps that took less than predicted
 	heldFirst    float64 // memory that stayed allocated after the first steps
-	heldAt       int     // the last of them
-	leaked       bool    // it has leaked
+	heldAt       int     // number of the last of these steps
+	leaked       bool    // the process has leaked
 
-	rank  *int             // in a run on several GPUs; nil if unknown
+	rank  *int             // rank in a run on several GPUs; nil if unknown
 	world int              // number of ranks in that run
-	held  map[Device]int64 // bytes on each card, by the driver's count
+	held  map[Device]int64 // bytes on each card, according to the driver
 }
 
 // stepPeak is the memory of a recent training step.
@@ -87,7 +87,7 @@ type stepPeak struct {
 	afterEval       bool // follows an evaluation: the peak may be the evaluation's, and so may cache growth
 }
 
-// addStep adds a step and, if there is a prediction, compares them.
+// addStep adds a step and compares it with the prediction, if there is one.
 func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.seenStep = true
 	if s.PeakAllocated < s.Allocated {
@@ -118,7 +118,7 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 		return
 	}
 	if afterEval {
-		above = p.trainPeak // the peak is the evaluation's
+		above = p.trainPeak // the reported peak is the evaluation's
 	}
 	at := newPoint(float64(s.N), float64(s.Allocated), s.Shape)
 	p.steps.add(at)
@@ -203,7 +203,7 @@ func (p *process) on(card Device, used int64) bool {
 // leastContext is less than the size of any CUDA context.
 const leastContext = 256 << 20
 
-// addUsed adds the process's memory by the driver's count.
+// addUsed adds the process's memory use, according to the driver.
 func (p *process) addUsed(t float64, used int64) {
 	p.present, p.gone = true, false
 	if p.samples == 0 {
@@ -321,11 +321,11 @@ func (p *process) shapesUnclear() bool {
 type shapes struct {
 	steps       int     // number of steps examined
 	varies      bool    // a fifth or more of the batches differ in size from the most common
-	correlation float64 // of the batch's size and what the step took
-	low, high   float64 // sizes
+	correlation float64 // correlation between batch size and memory of a step
+	low, high   float64 // smallest and largest batch size
 	lowPeak     float64 // smallest peak of a step
 	highPeak    float64 // largest peak of a step
-	spread      float64 // their difference, as a fraction of highPeak
+	spread      float64 // highPeak - lowPeak, as a fraction of highPeak
 	grows       bool    // each batch is at least as large as the previous one
 }
 

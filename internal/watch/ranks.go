@@ -10,12 +10,12 @@ import (
 
 // Rank is one process of a run on several GPUs.
 type Rank struct {
-	Rank  *int    `json:"rank,omitempty"` // as torchrun counts; nil if unknown
+	Rank  *int    `json:"rank,omitempty"` // the rank that torchrun assigned; nil if unknown
 	PID   int     `json:"pid"`            // the process
 	GPU   int     `json:"gpu"`            // its card
-	Peak          // of its recent steps
+	Peak          // the peak of its recent steps
 	Share float64 `json:"share"`                  // reserved fraction of the memory available to it
-	Above float64 `json:"above_others,omitempty"` // bytes reserved above the others' median, if substantial
+	Above float64 `json:"above_others,omitempty"` // bytes reserved above the median of the other ranks, if substantial
 }
 
 // name returns the name of the process for people.
@@ -26,8 +26,8 @@ func (r Rank) name() string {
 	return fmt.Sprintf("rank %d", *r.Rank)
 }
 
-// A rank is reported if it exceeds the median of the others by this fraction and by this many bytes. Ranks always differ by
-// a few cached blocks, and by their batches if lengths vary.
+// A rank is reported if it exceeds the median of the other ranks by this fraction and by this many bytes. Ranks
+// always differ by a few cached blocks, and by their batches if lengths vary.
 const (
 	unequalShare = 0.10
 	unequalBytes = 256 << 20

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ranked returns a run of four ranks, one on each card, which take the given GiB of 80.
+// ranked returns a run of four ranks, one on each card, which take the given GiB on cards of 80 GiB.
 func ranked(gib [4]int64, shapes [4]int) *Watcher {
 	const g = int64(1) << 30
 	w := New(Options{})
@@ -19,7 +19,7 @@ func ranked(gib [4]int64, shapes [4]int) *Watcher {
 		for rank := range 4 {
 			held := gib[rank] * g
 			procs := []Process{{PID: 100 + rank, Used: held + g}}
-			if rank == 0 { // the others have a context on the first card too
+			if rank == 0 { // the other ranks have a context on the first card too
 				for other := 1; other < 4; other++ {
 					procs = append(procs, Process{PID: 100 + other, Used: g / 2})
 				}

@@ -95,7 +95,7 @@ func TestRecordingsFromTheDriver(t *testing.T) {
 		"curriculum":   {WarmingUp, Good, Ended},
 		"varying":      {WarmingUp, Good, NearLimit, Ended}, // the driver cannot distinguish the cache from memory in use
 		"starved":      {WarmingUp, Starved, Ended},
-		"leak_graph":   {WarmingUp, Ended}, // it lasts for 11 samples
+		"leak_graph":   {WarmingUp, Ended}, // the run lasts for only 11 samples
 		"leak_outputs": {WarmingUp, Leaking, Ended},
 		"leak_slow":    {WarmingUp, Leaking, Ended},
 		"staircase":    {WarmingUp, Leaking, Ended},

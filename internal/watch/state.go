@@ -32,9 +32,9 @@ type Reading struct {
 	PID          int         `json:"pid,omitempty"`            // the process, if more than one is watched
 	GPU          *int        `json:"gpu,omitempty"`            // the card, if more than one is watched
 	State        State       `json:"state"`                    // the verdict
-	Why          string      `json:"why"`                      // its evidence, in one sentence
-	StepsToOOM   *[3]int     `json:"steps_to_oom,omitempty"`   // low, middle, high; if memory is growing
-	SecondsToOOM *[3]float64 `json:"seconds_to_oom,omitempty"` // the same as time
+	Why          string      `json:"why"`                      // the evidence for the state, in one sentence
+	StepsToOOM   *[3]int     `json:"steps_to_oom,omitempty"`   // steps until memory runs out (low, middle, high), if it grows
+	SecondsToOOM *[3]float64 `json:"seconds_to_oom,omitempty"` // StepsToOOM in seconds
 	Advice       string      `json:"advice,omitempty"`         // what to do
 	Predicted    *Predicted  `json:"predicted,omitempty"`      // the prediction and the measurement, if there is a prediction
 	Ranks        []Rank      `json:"ranks,omitempty"`          // the processes of one run, if there are several

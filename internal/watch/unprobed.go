@@ -5,17 +5,17 @@ package watch
 import "fmt"
 
 // The driver's count of a process's memory includes its context and everything PyTorch reserved, even its cache. So
-// growth by the driver's count is a leak only if it cannot be anything else: a straight line, while the GPU works,
-// without a fall. A cache grows in ever rarer jumps, and the allocator releases it when memory runs out.
+// growth of this count is a leak only if it cannot be anything else: a straight line, while the GPU works, without a
+// fall. A cache grows in ever rarer jumps, and the allocator releases it when memory runs out.
 const (
 	memoryPoints  = 15   // shortest window of samples
-	memoryFloor   = 0.05 // minimum growth in it, as a fraction of the available memory
+	memoryFloor   = 0.05 // minimum growth in a window, as a fraction of the available memory
 	memorySeconds = 3.0  // shortest window in time
 	leastUse      = 10   // percent: below this, weights are being loaded, not trained
 	warmSamples   = 16
 	warmSeconds   = 4.0
 	slowSamples   = 120  // growing memory counts as warm-up for at most this many samples
-	idleSeconds   = 60.0 // after this long without computing, a process is not about to start
+	idleSeconds   = 60.0 // a process that has not computed for this long is no longer considered to be starting
 	fullCard      = 0.97
 )
 

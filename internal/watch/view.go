@@ -45,12 +45,12 @@ type ProcessView struct {
 	Process
 	GPU      Device
 	Watched  bool
-	State    State    // of a watched process
+	State    State    // state of a watched process
 	Step     Step     // the newest step; N is 0 if the process reports none
-	Seconds  float64  // per recent step
+	Seconds  float64  // typical time of a recent step
 	Capacity float64  // how much PyTorch could reserve
 	Limit    int64    // the cap that the process has set for itself; 0 if none
-	Rank     *int     // in a run on several GPUs; nil if unknown
+	Rank     *int     // rank in a run on several GPUs; nil if unknown
 	Parting  *Parting // the first step that differs from the prediction
 	Reading  Reading
 	Trained  int
@@ -65,7 +65,7 @@ type StepPoint struct {
 	Predicted                 Peak // zero if nothing was predicted
 }
 
-// View returns what there is to show.
+// View returns the current view.
 func (w *Watcher) View() View {
 	v := View{T: w.t, Reading: w.now, Ended: w.ended, Expected: w.expected, Notes: slices.Clone(w.notes)}
 	order := func(a, b Device) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Slice, b.Slice)) }

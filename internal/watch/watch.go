@@ -21,8 +21,6 @@
 //	expect.go    compares steps with a prediction
 //	ranks.go     compares the processes of one run
 //	advice.go    what to do
-//	expect.go    what was predicted, and the first step that differs from it
-//	ranks.go     compares the processes of one run
 //	view.go      everything there is to show
 package watch
 
@@ -35,13 +33,13 @@ import (
 
 // Options describe what to watch.
 type Options struct {
-	PIDs []int // the processes to watch; none: the ones that a recording names, or else all
+	PIDs []int // the processes to watch; empty means those that a recording names, or else all
 }
 
 // Watcher processes events and keeps the reading up to date.
 type Watcher struct {
 	opts    Options
-	pid     int          // of the first start event that has one; events without a process belong to it
+	pid     int          // process of the first start event that names one; events without a PID belong to it
 	started map[int]bool // processes named in start events
 	total   int64
 	limit   int64
@@ -54,9 +52,9 @@ type Watcher struct {
 	agreed  int     // consecutive times that next was the verdict
 	before  Reading // the reading before the state changed
 	ended   bool
-	stepped int    // training steps in all
+	stepped int    // number of training steps of all processes
 	own     bool   // only processes that report are watched
-	notes   []Note // the newest
+	notes   []Note // the newest notes
 
 	expected *Expected        // the prediction; nil if there is none
 	advised  map[State]string // advice that was computed for this run
@@ -175,7 +173,7 @@ func (w *Watcher) addGPU(e Event) {
 		}
 		p := w.process(x.PID)
 		if !p.on(device, x.Used) {
-			continue // this is not its main card
+			continue // this is not the process's main card
 		}
 		p.addUsed(e.T, x.Used)
 		if !p.seenStep {
@@ -207,7 +205,7 @@ func (w *Watcher) mine(pid int) bool {
 	return !w.own && len(w.started) == 0 || w.started[pid]
 }
 
-// card returns a process's card: the one it is listed on, or the only one.
+// card returns the card that a process is listed on, or the only card.
 func (w *Watcher) card(p *process) *card {
 	if c := w.cards[p.gpu]; c != nil {
 		return c
@@ -243,7 +241,7 @@ func (w *Watcher) capacity(p *process) float64 {
 	return most
 }
 
-// memoryCapacity returns how much of its card a process could use by the driver's count, which includes its context.
+// memoryCapacity returns how much of its card a process could use, including its context, according to the driver.
 func (w *Watcher) memoryCapacity(p *process) float64 {
 	most := float64(w.total)
 	if c := w.card(p); c != nil && c.total > 0 {
@@ -302,7 +300,7 @@ func (w *Watcher) settled(r Reading, e Event) bool {
 		}
 	}
 	if e.Kind == KindGPU && w.stepped > 0 && r.State != OtherProcess && r.State != Starved {
-		return false // steps decide
+		return false // if steps are reported, they decide, not card samples
 	}
 	if r.State != w.next {
 		w.next, w.agreed = r.State, 0
@@ -339,8 +337,8 @@ func (w *Watcher) verdict() Reading {
 	return worst
 }
 
-// left returns the fraction of its memory that a process has left. Of two in the same state, the one with less left
-// determines the reading.
+// left returns the fraction of its memory that a process has left. Of two processes in the same state, the one with
+// less left determines the reading.
 func (w *Watcher) left(p *process) float64 {
 	capacity := w.capacity(p)
 	if capacity == 0 {

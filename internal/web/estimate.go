@@ -39,7 +39,7 @@ func (s *server) estimate(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// answer estimates the run. A card of which only the memory is known has no speed.
+// answer estimates the run. If only the card's memory is known, the answer has no step time.
 func (q asked) answer(ctx context.Context) (*estimate.Answer, error) {
 	a, err := estimate.EstimateContext(ctx, q.setup, q.card)
 	if err == nil && (q.card.Unnamed || q.card.Total == 0) {
@@ -74,7 +74,7 @@ func (s *server) maxBatch(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// columns is the number of samples of a step for the page.
+// columns is the number of points in time into which the page divides a step.
 const columns = 400
 
 // timelineAnswer is one optimizer step over time.
@@ -84,7 +84,7 @@ type timelineAnswer struct {
 	Reserved   []uint64   `json:"reserved"`   // bytes that PyTorch has reserved in each column
 	Phases     []phase    `json:"phases"`     // where phases begin
 	Peak       int        `json:"peak"`       // the column of the peak; -1 if it is in another step
-	Tensors    []tensors  `json:"tensors"`    // alive at the peak, largest first
+	Tensors    []tensors  `json:"tensors"`    // tensors alive at the peak, largest first
 }
 
 type phase struct {
@@ -99,7 +99,7 @@ type tensors struct {
 	Form      string `json:"form"` // type and shape
 	Component string `json:"component"`
 	Count     int    `json:"count"`
-	Bytes     uint64 `json:"bytes"` // total
+	Bytes     uint64 `json:"bytes"` // total of the group
 }
 
 // mostGroups is the maximum number of tensor groups in an answer.
@@ -153,7 +153,7 @@ func timelineOf(a *estimate.Answer) (*timelineAnswer, error) {
 // curveAnswer contains memory and speed for growing batches.
 type curveAnswer struct {
 	Points   []point `json:"points"`
-	MaxBatch int     `json:"max_batch"` // the largest that fits; 0 if none does or no card was given
+	MaxBatch int     `json:"max_batch"` // the largest batch that fits; 0 if none does or no card was given
 }
 
 type point struct {

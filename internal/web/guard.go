@@ -18,7 +18,7 @@ const (
 	maxRecording = 64 << 20  // bytes in a recording
 )
 
-// tokenCookie contains the token after the first visit, whose address contains it.
+// tokenCookie is the cookie that stores the token after the first visit, when the token is in the address.
 const tokenCookie = "snug_token"
 
 // guarded accepts only requests from this server's page or from a program on this machine. Another site's page must

@@ -37,7 +37,7 @@ func (s *server) readPlan(w http.ResponseWriter, r *http.Request) (plan.Request,
 	return plan.Request{Setup: a.setup, Card: a.card, Target: q.Target, Goal: cmp.Or(q.Goal, plan.Throughput), Lock: q.Lock, Allow: q.Allow}, err
 }
 
-// planAnswer has the fields that snug optimize --json prints, and what the command prints besides.
+// planAnswer has the fields that snug optimize --json prints, and the rest of what the command prints.
 type planAnswer struct {
 	*plan.Plan
 	Change string   `json:"change,omitempty"` // a description of the recommended settings

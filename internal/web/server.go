@@ -37,7 +37,7 @@ type Options struct {
 type server struct {
 	options Options
 	work    chan struct{} // one element for each request being computed
-	streams chan struct{} // contains one token for each open stream
+	streams chan struct{} // one element for each open stream
 	uploads uploads
 }
 
@@ -56,7 +56,7 @@ const API = "/api/v1"
 // route is one endpoint of the API. The API's description is generated from the same list.
 type route struct {
 	method, path string
-	what         string // what it returns, for the description
+	what         string // description of what the endpoint returns
 	question     string // the schema of its request; "" if it has none
 	answer       string // the schema of its answer
 	handle       handler
@@ -100,7 +100,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /snapshots/{id}", s.snapshotPage)
 	files, err := fs.Sub(static, "static")
 	if err != nil {
-		panic(err) // the folder is part of the program
+		panic(err) // cannot happen, because the folder is embedded
 	}
 	mux.Handle("/", http.FileServerFS(files))
 	return mux

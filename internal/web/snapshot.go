@@ -22,7 +22,7 @@ type snapshotAnswer struct {
 	Where     string        `json:"where,omitempty"`
 	Fixes     []string      `json:"fixes"`
 	Events    int           `json:"events"`
-	Allocated uint64        `json:"allocated"` // at the end
+	Allocated uint64        `json:"allocated"` // bytes at the end of the recording
 	Reserved  uint64        `json:"reserved"`
 }
 
@@ -51,8 +51,8 @@ func (s *server) uploadSnapshot(w http.ResponseWriter, r *http.Request) (any, er
 	})
 }
 
-// snapshotPage serves the drawings of a snapshot, as written by snug diagnose --html. Its script is inline, so it has
-// its own policy, and a sandbox that keeps it away from the API.
+// snapshotPage serves the drawings of a snapshot, as written by snug diagnose --html. The page has an inline script,
+// so it gets its own content security policy, and a sandbox that keeps the script away from the API.
 func (s *server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	rec, ok := found(&s.uploads, &s.uploads.snapshots, r.PathValue("id"))
 	if !ok {
@@ -71,7 +71,7 @@ func (s *server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(page.Bytes()) // the client may be gone
 }
 
-// replayAnswer is a replay under one setting, or under all worth trying.
+// replayAnswer is a replay with one allocator setting, or with all settings worth trying.
 type replayAnswer struct {
 	Outcomes []outcome `json:"outcomes"` // best first
 }

@@ -75,7 +75,7 @@ func (s *server) replayOf(data []byte) func(context.Context, float64, func(watch
 type recordingAnswer struct {
 	ID     string   `json:"id"`
 	Events int      `json:"events"`
-	Notes  []string `json:"notes"` // what was skipped
+	Notes  []string `json:"notes"` // notes about what was skipped
 }
 
 func (s *server) uploadRecording(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -198,7 +198,7 @@ func (f *follower) draw() {
 type viewAnswer struct {
 	T         float64         `json:"t"`
 	Ended     bool            `json:"ended"`
-	Reading   watch.Reading   `json:"reading"` // the newest
+	Reading   watch.Reading   `json:"reading"` // the newest reading
 	Left      string          `json:"left"`    // the forecast in words, if any
 	Cards     []cardView      `json:"cards"`
 	Processes []processAnswer `json:"processes"`

@@ -25,7 +25,7 @@ type Builder struct {
 	layers         []any            // each *Linear, *Embedding and buffer's *Tensor, in order
 	inputs         *Embedding       // the first embedding, returned by get_input_embeddings
 	outer          *Builder         // builder of the model that contains this one
-	prefix         string           // its path there
+	prefix         string           // path of this model inside outer
 	tied           []Tie
 	mapped         bool             // the table of quantized scales is on the GPU
 	norms          []*shadow.Tensor // the parameters of each nn.LayerNorm
@@ -109,7 +109,7 @@ func (b *Builder) Buffers() []*shadow.Tensor {
 	return out
 }
 
-// Scratch makes a tensor and drops it at once, such as the initial value of a buffer.
+// Scratch makes a tensor, such as the initial value of a buffer, and drops it at once.
 func (b *Builder) Scratch(dt shadow.DType, d ...int) {
 	b.W.Scratch(uint64(shadow.Dims(d...).Numel()) * dt.Bytes())
 }

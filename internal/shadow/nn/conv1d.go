@@ -5,8 +5,8 @@ package nn
 import "snug/internal/shadow"
 
 // Conv1D is transformers' Conv1D (transformers/pytorch_utils.py), a Linear with a transposed weight that always
-// has a bias. LoRA treats it as a Linear: PEFT's lora.Linear wraps either, and its two matrices are nn.Linears in
-// both cases.
+// has a bias. LoRA treats it as a Linear: PEFT's lora.Linear wraps either one, and its two adapter matrices are
+// nn.Linears in both cases.
 type Conv1D struct{ Linear }
 
 // Conv1D makes a transformers Conv1D.
@@ -23,7 +23,7 @@ func (l *Conv1D) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l
 
 // Forward runs Conv1D, with LoRA if the layer has adapters.
 func (l *Conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
-	if l.quant != nil { // it became a Linear4bit
+	if l.quant != nil { // bitsandbytes replaced it with a Linear4bit
 		return l.Linear.Forward(fn, x)
 	}
 	if l.lora == nil || x.World().Unadapted {

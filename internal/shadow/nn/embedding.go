@@ -13,8 +13,8 @@ type Embedding struct {
 	shadow.Path
 	Weight *shadow.Tensor // (vocabulary, width)
 	Scale  *shadow.Tensor // multiplies the rows, if set (Gemma)
-	grads  bool           // its output requires a gradient
-	noise  bool           // noise is added to its output in training (NEFTune)
+	grads  bool           // the output requires a gradient
+	noise  bool           // noise is added to the output in training (NEFTune)
 }
 
 // Embedding makes an nn.Embedding.
@@ -38,7 +38,7 @@ func (b *Builder) OfEmbedding(p *shadow.Tensor) bool {
 // Call is embedding(ids).
 func (e *Embedding) Call(ids *shadow.Tensor) *shadow.Tensor { return ids.World().Call(e, ids) }
 
-// Forward is nn.Embedding's.
+// Forward is nn.Embedding.forward.
 func (e *Embedding) Forward(fn *shadow.Frame, ids *shadow.Tensor) *shadow.Tensor {
 	out := ids.Embedding(e.Weight)
 	if e.Scale != nil {

@@ -21,7 +21,7 @@ func (b *Builder) Conv2d(at string, in, out, kernel int, c shadow.Conv, bias boo
 	return l
 }
 
-// Forward is nn.Conv2d's.
+// Forward is nn.Conv2d.forward.
 func (l *Conv2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.Conv2d(l.Weight, l.Bias, l.Conv)
 }
@@ -42,7 +42,7 @@ func (b *Builder) BatchNorm2d(at string, width int) *BatchNorm2d {
 	return n
 }
 
-// Forward is nn.BatchNorm2d's.
+// Forward is nn.BatchNorm2d.forward.
 func (n *BatchNorm2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.BatchNorm(n.Weight, n.Bias, n.RunningMean, n.RunningVar)
 }
@@ -53,7 +53,7 @@ type Sequential struct {
 	List []shadow.Module // run in order
 }
 
-// Forward is nn.Sequential's: each module rebinds the same variable.
+// Forward is nn.Sequential.forward: each module's result is bound to the same variable.
 func (s *Sequential) Forward(fn *shadow.Frame, input *shadow.Tensor) *shadow.Tensor {
 	for _, m := range s.List {
 		fn.Set(&input, input.World().Call(m, input))

@@ -13,8 +13,8 @@ type Linear struct {
 	flipped      bool           // the weight is transposed
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
-	output       bool     // it makes logits
-	parts        []string // names of its parts that LoRA targets may use; nil if it computes only one thing
+	output       bool     // the layer computes logits
+	parts        []string // names that LoRA targets may use for the parts of a fused layer; nil for other layers
 }
 
 // Linear makes an nn.Linear.
@@ -43,7 +43,7 @@ func (b *Builder) SharedLinear(at string, weight *shadow.Tensor) *Linear {
 // Call is linear(x).
 func (l *Linear) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
-// Forward is nn.Linear's.
+// Forward is nn.Linear.forward.
 func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.output {
 		defer x.World().As(shadow.Logits)()
@@ -61,7 +61,7 @@ func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return l.lora.forward(fn, x, l.product(x))
 }
 
-// product is the layer without adapters. An unfused one is FalconLinear.
+// product computes the layer without its adapters. An unfused layer is Falcon's FalconLinear.
 func (l *Linear) product(x *shadow.Tensor) *shadow.Tensor {
 	if !l.Unfused {
 		return x.Linear(l.Weight, l.Bias)

@@ -5,7 +5,7 @@ package nn
 import "snug/internal/shadow"
 
 // forward4bit is Linear4bit.forward: the input is cast to the compute type, and the result is cast back. A bias
-// of another type is cast permanently in the first forward that uses it. Before 0.50 it was cast to the input's
+// of another type is cast permanently in the first forward that uses it. Before 0.50 the bias was cast to the input's
 // type, and then again in each forward.
 func (l *Linear) forward4bit(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	dtype, older := x.DType(), x.World().Rules.BitsAndBytes < 50
@@ -91,8 +91,8 @@ func (q *quantState) dequantize(w *shadow.World) *shadow.Tensor {
 	return fn.Return(out)
 }
 
-// forward4bit is Linear4bit.forward in peft/tuners/lora/bnb.py, 0.21. The result of the layer is copied; types
-// are converted only if autocast does not do it.
+// forward4bit is Linear4bit.forward in peft/tuners/lora/bnb.py, 0.21. The result of the layer is copied; types are
+// converted only if autocast does not convert them.
 func (ad *adapter) forward4bit(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	fn.Let(result)
 	fn.Set(&result, result.Clone())

@@ -17,8 +17,8 @@ const minimumWarmup = 3 << 29
 
 // LoadToCard is from_pretrained with a device_map (transformers 5.17, modeling_utils.py and
 // core_model_loading.py): memory for the weights is reserved at once, and the weights are copied into it in name
-// order. unused is the memory PyTorch has already reserved but does not use. Four threads copy, so neighbours may
-// swap places.
+// order. unused is the memory PyTorch has already reserved but does not use. Four threads copy, so adjacent weights
+// may be copied in either order.
 func (b *Builder) LoadToCard(unused uint64) {
 	var need uint64
 	for _, p := range b.all {
@@ -54,14 +54,14 @@ func warmup(need, unused uint64) uint64 {
 	default:
 		return 0
 	}
-	return need / 2 * 2 // it allocates float16 elements
+	return need / 2 * 2 // caching_allocator_warmup allocates float16 elements
 }
 
 // part is a dot-separated part of a name: a number, or a word that may end in a number.
 type part struct {
 	word   string
 	number int
-	digits bool // it is a number
+	digits bool // the whole part is a number
 }
 
 func (p part) compare(q part) int {
@@ -74,7 +74,7 @@ func (p part) compare(q part) int {
 	return cmp.Or(cmp.Compare(p.word, q.word), cmp.Compare(p.number, q.number))
 }
 
-// naturalKey is dot_natural_key: numbers sort before words, and as numbers.
+// naturalKey is dot_natural_key: numbers sort before words, and by value.
 func naturalKey(name string) (key []part) {
 	for text := range strings.SplitSeq(name, ".") {
 		word := strings.TrimRight(text, "0123456789")

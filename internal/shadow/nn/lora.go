@@ -36,21 +36,21 @@ func (l Lora) adapts(at string) bool {
 type adapter struct {
 	of      *Linear
 	a, b    *Linear
-	lengths *shadow.Tensor // for DoRA
+	lengths *shadow.Tensor // trained row lengths, for DoRA
 	drop    float64
 	peft    bool
 
 	torchtune bool // torchtune's LoRALinear
 	qkv       bool // LitGPT's LoRAQKVLinear
-	fresh     bool // the behaviour of 2023
+	fresh     bool // see Lora.Fresh
 }
 
 // AddLora freezes a model and adds adapters to the linear layers that l
 // names, in the order of the model's modules. Adapters are made in float32 and moved to the GPU together; a
 // 16-bit model is then cast as a whole, including the adapters and the buffers that were kept in float32.
 //
-// PEFT makes them in the model's type instead, and finally casts only them
-// to float32 (autocast_adapter_dtype, which is on by default).
+// PEFT makes the adapters in the model's type instead, and finally casts only the adapters to float32
+// (autocast_adapter_dtype, which is on by default).
 func (b *Builder) AddLora(l Lora) {
 	for _, p := range b.all {
 		p.SetTrained(false)
@@ -75,7 +75,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
 		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
 			held := b.DType
-			if lin.quant != nil { // quantized weights do not show the model's type
+			if lin.quant != nil { // the model's type cannot be read from a quantized weight
 				b.DType = shadow.Float32
 			}
 			lin.lora = &adapter{

@@ -45,7 +45,7 @@ func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 		return nil
 	}
 	own := lastName(p.Name())
-	if p.Name() == b.prefix+at+"."+own { // not a weight shared with another layer
+	if p.Name() == b.prefix+at+"."+own { // the parameter is the layer's own, not shared
 		moveInside("original", p)
 	}
 	was := b.DType

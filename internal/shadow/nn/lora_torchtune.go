@@ -35,8 +35,8 @@ func (b *Builder) TrainAdapters() {
 	}
 }
 
-// First moves a parameter to the beginning of Parameters, for a module that is made after others but comes before
-// them.
+// First moves a parameter to the beginning of Parameters, for a module that is made after others but precedes them in
+// the model.
 func (b *Builder) First(p *shadow.Tensor) {
 	if i := slices.Index(b.all, p); i > 0 {
 		b.all = slices.Insert(slices.Delete(b.all, i, i+1), 0, p)

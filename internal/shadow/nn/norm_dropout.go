@@ -31,7 +31,7 @@ func (b *Builder) OfLayerNorm(p *shadow.Tensor) bool { return slices.Contains(b.
 // Call is norm(x).
 func (l *LayerNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
-// Forward is nn.LayerNorm's.
+// Forward is nn.LayerNorm.forward.
 func (l *LayerNorm) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.LayerNorm(l.Weight, l.Bias)
 }

@@ -26,7 +26,7 @@ const (
 type Quantization struct {
 	Double   bool         // double quantization: scales are quantized to 8 bits
 	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs and dequantized weights are cast to it
-	Storage  shadow.DType // bnb_4bit_quant_storage: the type of the tensor that holds quantized weights; None is uint8
+	Storage  shadow.DType // bnb_4bit_quant_storage: the type of the tensor that holds quantized weights; None means uint8
 	Sharded  bool         // FSDP: quantized weights go to host memory, and their scales stay on the GPU
 	Prepare  bool         // prepare_model_for_kbit_training: weights that are not quantized become float32
 	Saved    bool         // the checkpoint contains quantized weights, so no weight is ever loaded in full
@@ -96,7 +96,7 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 	scales := w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
 	t.Pack(2, storage)
 	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
-	w.Scratch(quantCodes * shadow.Float32.Bytes()) // absolute values, to find the maximum
+	w.Scratch(quantCodes * shadow.Float32.Bytes()) // absolute values of the codes, to find their maximum
 	if p.Double {
 		b.quantizeScales(scales)
 	}
@@ -106,7 +106,7 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 	}
 }
 
-// placeScales is QuantState.from_dict: the data stored in a file with a quantized weight.
+// placeScales is QuantState.from_dict: it allocates the data that a file stores with a quantized weight.
 func (b *Builder) placeScales(q *quantState) {
 	w := b.W
 	if q.double {
@@ -137,7 +137,8 @@ func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 	scales.Drop()
 }
 
-// quantizedAway returns how many more elements the quantized weights have than bytes.
+// quantizedAway returns how many more elements the weights had before they were quantized, because several quantized
+// values share an element.
 func (b *Builder) quantizedAway() (n int) {
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && lin.quant != nil {

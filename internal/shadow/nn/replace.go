@@ -27,8 +27,8 @@ func (b *Builder) Replace(path string, parts []shadow.NamedTensor, moved func(pa
 	return gone
 }
 
-// taken names the new module's parameters as in the model, and holds those that the model does not have yet. A
-// parameter that also belongs to another module stays there.
+// taken returns the new module's parameters, renamed to their paths in the model. It adds a reference to those that
+// the model does not have yet, and omits those that also belong to another module.
 func (b *Builder) taken(path string, parts []shadow.NamedTensor, had []*shadow.Tensor) (fresh []*shadow.Tensor) {
 	for _, p := range parts {
 		own := slices.Contains(had, p.Of)

@@ -19,7 +19,7 @@ type ModuleAt struct {
 func (b *Builder) Modules() []ModuleAt {
 	root := b.modules()
 	kinds := b.kinds()
-	for _, t := range b.tied { // modules whose only parameter belongs to another
+	for _, t := range b.tied { // add modules that share another module's weight
 		root.of(t.At + ".weight")
 	}
 	var out []ModuleAt

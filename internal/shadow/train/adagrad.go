@@ -30,7 +30,7 @@ func (a *adagrad) Step() {
 	var std, numerator []*shadow.Tensor
 	for _, group := range byType(withGrad(a.params)) {
 		var n []*shadow.Tensor
-		if a.on { // the sums with decayed weights are scaled in place
+		if a.on { // gradients with weight decay are already copies, which are scaled in place
 			n = foreach(a.w, "_foreach_add", group)
 		}
 		s := foreach(a.w, "_foreach_sqrt", group)

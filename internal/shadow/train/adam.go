@@ -8,7 +8,7 @@ import "snug/internal/shadow"
 // parameter's type and are allocated in the first step, for every parameter
 // before the first is updated. The step counters are on the CPU, except with the fused kernels.
 
-// moments is shared by the three variants.
+// moments is the part that the three variants of Adam share.
 type moments struct {
 	w      *shadow.World
 	params []*shadow.Tensor
@@ -93,7 +93,7 @@ func newAdamLoop(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adamLoop{newMoments(w, params)}
 }
 
-// Step needs a square root and its quotient for each parameter. The quotient is bound to a variable, so it lives
+// Step allocates sqrt(second moment) / number for each parameter. The quotient is bound to a variable, so it lives
 // until the next one exists.
 func (a *adamLoop) Step() {
 	defer a.w.NoGrad()()

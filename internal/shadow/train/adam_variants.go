@@ -25,7 +25,7 @@ type kind int
 
 const (
 	releases  kind = iota // the sums are released before the list is made
-	keeps                 // the sums are released with the group
+	keeps                 // the sums are released after the group's update
 	overwrite             // the list replaces the sums
 )
 

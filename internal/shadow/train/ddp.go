@@ -34,7 +34,7 @@ type DDP struct {
 	buffers []*shadow.Tensor
 	buckets []*bucket
 	of      map[*shadow.Tensor]*bucket
-	ready   []*shadow.Tensor // in the order in which the first backward's gradients arrived
+	ready   []*shadow.Tensor // parameters in the order in which the first backward's gradients arrived
 	rebuilt bool
 
 	Late bool      // the watchdog runs after the second forward has begun
@@ -73,7 +73,7 @@ func (d *DDP) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 }
 
 // verify is verify_params_across_processes: the number of parameters is
-// gathered from every process, then the first one sends its sizes and strides.
+// gathered from every process, then the first process sends its sizes and strides.
 func (d *DDP) verify(world int) {
 	w := d.w
 	counts := []*shadow.Tensor{w.Empty(shadow.Dims(), shadow.Int64).Hold()}

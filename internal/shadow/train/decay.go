@@ -32,7 +32,7 @@ type decay struct {
 
 func (d *decay) setDecay() { d.on = true }
 
-// begin releases the previous group's sums and makes those of a new group.
+// begin releases the previous group's sums and makes the new group's.
 func (d *decay) begin(w *shadow.World, group []*shadow.Tensor) {
 	d.end()
 	if d.on {

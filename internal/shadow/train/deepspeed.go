@@ -4,8 +4,8 @@ package train
 
 import "snug/internal/shadow"
 
-// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its default settings). It follows the
-// sources. DeepSpeed's own allocations are checked against its code running on the CPU
+// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its default settings). The simulation follows
+// DeepSpeed's sources. DeepSpeed's own allocations are checked against its code running on the CPU
 // (testdata/measured/deepspeed_cpu.py); no GPU run has confirmed them.
 //
 // All stages have parameters in the model's own type; a float32 copy of this process's part, which the optimizer
@@ -19,7 +19,7 @@ const zeroBucket = 500_000_000
 type zero struct {
 	w         *shadow.World
 	world     int
-	params    []*shadow.Tensor // trainable
+	params    []*shadow.Tensor // trainable parameters
 	dtype     shadow.DType
 	master    *shadow.Tensor // this process's part in float32
 	bucket    *shadow.Tensor
@@ -27,7 +27,7 @@ type zero struct {
 	elements  int
 	averaged  *shadow.Tensor // this process's part of the gradients, for the step
 	partition int            // number of elements in averaged
-	slices    []int          // elements of each gradient in averaged
+	slices    []int          // number of elements of each gradient in averaged
 	keeps     bool           // averaged is kept between steps
 }
 
@@ -76,9 +76,9 @@ type zeroOptimizer struct {
 // Around returns an optimizer that updates the master weights.
 func (z *zero) Around(o Optimizer) Optimizer { return &zeroOptimizer{z, o} }
 
-// Step computes the norm of the gradients, each briefly in float64. Then it makes one float32 gradient for this
-// process's part, updates the weights, and copies the result into the model's parameters, whose other parts are
-// gathered in place.
+// Step computes the norm of the gradients, each of which is briefly cast to float64. Then it makes one float32
+// gradient for this process's part, updates the weights, and copies the result into the model's parameters, whose
+// other parts are gathered in place.
 func (o *zeroOptimizer) Step() {
 	z := o.z
 	if z.averaged == nil {

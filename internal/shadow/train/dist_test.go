@@ -60,8 +60,8 @@ func TestZeroPartition(t *testing.T) {
 	}
 }
 
-// TestShardTables compares the sizes of the tables that the kernels read with recordings: a block of four square
-// and three wide matrices and two vectors over four processes.
+// TestShardTables compares the sizes of the tables that the kernels read with recordings, for a block of four square
+// and three wide matrices and two vectors, sharded over four processes.
 func TestShardTables(t *testing.T) {
 	w := newWorld()
 	chunks := []int{589824, 589824, 589824, 589824, 2359296, 2359296, 2359296, 768, 768}

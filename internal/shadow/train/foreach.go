@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // Foreach describes a torch.optim optimizer in its foreach form (2.11), with the arguments that affect its
 // allocations. Only scripts use it; a setup refers to optimizers by name.
 type Foreach struct {
-	States   int  // number of tensors of a parameter's shape and type
+	States   int  // number of states per parameter, each with its shape and type
 	Scalars  int  // number of scalars on the card, allocated before the states
 	Decays   bool // weight decay is added to a copy of the gradients
 	Clones   bool // states are copies of the first gradients, made in the update
@@ -36,7 +36,8 @@ type foreachOptimizer struct {
 }
 
 // Step allocates the states of new parameters and updates one type after the other. The variable for the decayed
-// gradients is rebound at the start of a group, the one for the square roots once the next ones exist.
+// gradients is rebound at the start of a group. The variable for the square roots is rebound when the next group's
+// square roots exist.
 func (f *foreachOptimizer) Step() {
 	live := withGrad(f.params)
 	if !f.how.Clones {

@@ -11,10 +11,10 @@ import (
 // FSDP2: fully_shard on each block of a model and then on the model itself
 // (torch/distributed/fsdp/_fully_shard, 2.11).
 //
-// Each process keeps its part of every parameter, split along the first dimension. The parameters of a block form
-// a group, and the rest form the root's. A group is gathered before its block runs, forward and backward, and
-// freed afterwards. Gathering goes through one flat tensor that lives on its own CUDA stream; gradients are
-// reduced into a flat tensor on another. So the model never reuses this memory. fsdp_hooks.go decides when groups
+// Each process keeps its part of every parameter, split along the first dimension. The parameters of a block form a
+// group, and the remaining ones form the root's group. A group is gathered before its block runs, forward and
+// backward, and freed afterwards. Gathering goes through one flat tensor that lives on its own CUDA stream; gradients
+// are reduced into a flat tensor on another. So the model never reuses this memory. fsdp_hooks.go decides when groups
 // are gathered and prefetched; fsdp_collectives.go allocates their memory. FSDP's first version is in fsdp1.go.
 
 // Sharding is the configuration of FSDP2.
@@ -39,7 +39,7 @@ type FSDP struct {
 	holds    bool           // gradients stay unsharded and are reduced in a later backward
 }
 
-// Held is FSDP2 with gradients reduced only in the last backward before an update. For the others accelerate
+// Held is FSDP2 with gradients reduced only in the last backward before an update. For the other backwards accelerate
 // calls set_requires_gradient_sync(False) (1.15, accelerator.py: no_sync).
 type Held struct{ *FSDP }
 
@@ -64,7 +64,7 @@ type shardGroup struct {
 	backward  bool // its block's backward has begun: running forward again is recomputation
 	unsharded bool
 	result    *shadow.Tensor // a gather that has not been copied out yet
-	places    []int          // positions in the order of forwards
+	places    []int          // positions in FSDP.order
 }
 
 // shardParam is FSDPParam. Full is the parameter that the model computes with;

@@ -23,7 +23,7 @@ import (
 type FlatSharding struct {
 	World  int          // the number of GPUs
 	Param  shadow.DType // MixedPrecision's param_dtype; None keeps the type of the parameters
-	Reduce shadow.DType // reduce_dtype; None is Param
+	Reduce shadow.DType // reduce_dtype; None means Param
 	Keeps  bool         // the recomputation of a block runs through its unit's hooks, which keep the block's input
 	Mixes  bool         // use_orig_params with only blocks as units, which mix trained and frozen parameters
 }
@@ -42,7 +42,8 @@ type FSDP1 struct {
 	holds bool // gradients stay unsharded and are reduced in a later backward
 }
 
-// Held1 is FSDP1 with gradients reduced only in the last backward before an update. The others run under no_sync.
+// Held1 is FSDP1 with gradients reduced only in the last backward before an update. The other backwards run under
+// no_sync.
 type Held1 struct{ *FSDP1 }
 
 // Boundary sets whether the next backward is the last one before an update.
@@ -59,7 +60,7 @@ type flatUnit struct {
 	numel   int              // elements of the flat parameter without padding
 	place   int              // position in FSDP1.order, from 1; 0 before the first forward
 	state   training
-	live    bool // flat has its storage
+	live    bool // the storage of flat is allocated
 	watched bool // nothing is trained, so the gradient of the input releases the parameters
 	arrived int  // number of members whose gradients have arrived
 

@@ -111,7 +111,7 @@ func (u *flatUnit) postBackward() {
 		dropList(grads)
 	}
 	if u.held != nil {
-		flat.Drop() // it has been added to the existing gradient
+		flat.Drop() // already added to the existing gradient
 		flat, u.held = u.held, nil
 	}
 	u.reshard()
@@ -130,7 +130,7 @@ func (u *flatUnit) reduce(flat *shadow.Tensor) {
 	if r := how.Reduce; r != shadow.None {
 		dt = r
 	}
-	defer flat.Drop() // a variable in the hook holds it until the end
+	defer flat.Drop() // a variable in the hook holds the flat gradient until the end
 	var cast *shadow.Tensor
 	if dt != flat.DType() {
 		cast = w.Empty(shadow.Dims(u.numel), dt).Hold()
@@ -148,7 +148,7 @@ func (u *flatUnit) reduce(flat *shadow.Tensor) {
 		part = shadow.Replace(part, w.Empty(u.shard.Shape(), u.shard.DType()))
 	}
 	if u.shard.Grad() != nil {
-		part.Drop() // it has been added to the existing gradient
+		part.Drop() // already added to the existing gradient
 	} else {
 		u.shard.SetGrad(part)
 	}

@@ -41,8 +41,8 @@ func (u *flatUnit) room(p *shadow.Tensor) int {
 	return (p.Numel() + whole - 1) / whole * whole
 }
 
-// cutPieces makes the parts of the trained parameters that one process updates. It chooses the process with the
-// most of them.
+// cutPieces makes the parts of the trained parameters that one process updates. It chooses the process that has the
+// most trained elements.
 func (f *FSDP1) cutPieces() {
 	if !f.how.Mixes {
 		return
@@ -66,8 +66,8 @@ func (f *FSDP1) cutPieces() {
 	}
 }
 
-// inShard calls do with each trained parameter of the unit that is in a process's shard, and with the number of
-// its elements there.
+// inShard calls the function do for each trained parameter of the unit that is in a process's shard, with the number
+// of its elements there.
 func (u *flatUnit) inShard(rank int, do func(p *shadow.Tensor, numel int)) {
 	if len(u.updated) == 0 {
 		return
@@ -92,8 +92,8 @@ func (u *flatUnit) layGrads() {
 	}
 }
 
-// forget releases the gradients of units whose pieces no longer have any: zero_grad does not reach the frozen
-// rest (_reset_flat_param_grad_info_if_needed). It also does so for a unit without pieces on this process.
+// forget releases a unit's gradient if its pieces have none left, or if this process has no pieces of it: zero_grad
+// does not reach the frozen parameters (_reset_flat_param_grad_info_if_needed).
 func (f *FSDP1) forget() {
 	for _, u := range f.units {
 		if !f.how.Mixes || u.shard == nil {

@@ -100,7 +100,7 @@ func (f *FSDP) reduce(params []shardParam, grads []*shadow.Tensor) *shadow.Tenso
 	chunkCat(w, chunks)
 	w.Copy(input.Bytes())
 	w.ReduceScatter(input.Bytes(), f.how.World)
-	last := len(grads) - 1 // a loop variable still refers to it
+	last := len(grads) - 1 // a loop variable still refers to the last gradient
 	dropList(grads[:last])
 	w.OnQueue(f.scatter, shadow.Gradients, func() {
 		output := w.Empty(shadow.Dims(numel), dt).Hold()

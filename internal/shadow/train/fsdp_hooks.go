@@ -107,8 +107,8 @@ func (g *shardGroup) addToSums() {
 	}
 }
 
-// startSums is to_accumulated_grad_if_needed: gradients that are reduced in another type are cast to it. Others
-// are kept, and the next backward adds to them.
+// startSums is to_accumulated_grad_if_needed: gradients that are reduced in another type are cast to that type. Other
+// gradients are kept, and the next backward adds to them.
 func (g *shardGroup) startSums() {
 	dt := g.f.how.Reduce
 	defer g.f.w.As(shadow.Gradients)()

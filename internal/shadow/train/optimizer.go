@@ -29,7 +29,7 @@ var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optim
 	"adamw":        newAdam, // foreach, PyTorch's default
 	"adamw-fused":  newAdamFused,
 	"adamw-loop":   newAdamLoop,
-	"adam":         newAdam, // without weight decay the allocations are the same
+	"adam":         newAdam, // without weight decay, Adam and AdamW make the same allocations
 	"adam-fused":   newAdamFused,
 	"adam-loop":    newAdamLoop,
 	"adam-amsgrad": newAmsgrad, // also AdamW with amsgrad
@@ -68,7 +68,7 @@ func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Opt
 	if len(params) == 1 {
 		return newOne(w, params[0]), nil
 	}
-	if name == "adafactor" { // its loop variables persist from group to group
+	if name == "adafactor" { // Adafactor's loop variables persist from group to group
 		return newOne(w, slices.Concat(params...)), nil
 	}
 	all := make(groups, len(params))
@@ -160,8 +160,8 @@ func foreach(w *shadow.World, op string, ts []*shadow.Tensor) []*shadow.Tensor {
 }
 
 // foreachEach runs a step over each group of parameters that share a type. The list that a group's step makes is
-// bound to a Python variable, so it is freed once the next group's list exists, or at the end, after the last
-// sums with decayed weights.
+// bound to a Python variable, so it is freed once the next group's list exists. The last list is freed at the end,
+// after the sums that weight decay made.
 func foreachEach(params []*shadow.Tensor, d *decay, temporaries func(group []*shadow.Tensor) []*shadow.Tensor) {
 	var held []*shadow.Tensor
 	for _, group := range byType(params) {

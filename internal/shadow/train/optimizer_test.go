@@ -77,7 +77,7 @@ func twoSteps(t *testing.T, name string, shapes []string) string {
 	return out.String()
 }
 
-// types maps the names used in the recordings.
+// types maps the type names used in the recordings.
 var types = map[string]shadow.DType{"f32": shadow.Float32, "bf16": shadow.BFloat16, "f16": shadow.Float16}
 
 // trained makes a parameter with a gradient from its name in the recordings, such as bf16:50x100. With "none" the

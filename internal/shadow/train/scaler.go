@@ -5,8 +5,7 @@ package train
 import "snug/internal/shadow"
 
 // GradScaler is torch.amp.GradScaler, for float16: the loss is multiplied by a
-// scale before backward, and gradients are divided by it before the update. No step
-// is assumed to overflow.
+// scale before backward, and gradients are divided by it before the update. Steps are assumed not to overflow.
 type GradScaler struct {
 	w        *shadow.World
 	scale    *shadow.Tensor
@@ -32,7 +31,7 @@ func (s *GradScaler) Scale(loss *shadow.Tensor) *shadow.Tensor {
 // Unscale is scaler.unscale_(optimizer): it computes the inverse of the scale, in double
 // precision, and a flag for infinities. Each is copied to the device, and the flag's copy lives until Update.
 func (s *GradScaler) Unscale(params []*shadow.Tensor) {
-	if s.scale == nil { // no loss was scaled: PyTorch raises an error
+	if s.scale == nil { // PyTorch raises an error, because no loss was scaled
 		return
 	}
 	wide := s.scale.Pointwise("_to_copy", shadow.Float64)
@@ -58,8 +57,8 @@ func (s *GradScaler) check(params []*shadow.Tensor, inverse *shadow.Tensor) {
 	found.Drop()
 }
 
-// Step is scaler.step(optimizer). An optimizer that applies the scale itself gets the scale, times one, and the
-// sum of the flags. For any other, gradients are divided first.
+// Step is scaler.step(optimizer). An optimizer that applies the scale itself gets new tensors with the scale and the
+// sum of the flags. For any other optimizer, gradients are divided by the scale first.
 func (s *GradScaler) Step(opt Optimizer, params []*shadow.Tensor) {
 	if _, ok := opt.(interface{ scalesItself() }); !ok {
 		if s.foundInf == nil {

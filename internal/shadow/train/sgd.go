@@ -14,7 +14,7 @@ type sgd struct {
 
 func newSGD(w *shadow.World, params []*shadow.Tensor) Optimizer { return &sgd{w: w, params: params} }
 
-// Step adds the gradients in place.
+// Step updates the parameters in place. Only weight decay allocates memory.
 func (s *sgd) Step() {
 	for _, group := range byType(withGrad(s.params)) {
 		s.begin(s.w, group)

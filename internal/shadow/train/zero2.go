@@ -25,8 +25,7 @@ func (z *Zero2) gradient(p *shadow.Tensor) {
 	z.collect(p, z.reduce)
 }
 
-// reduce sums the bucket. This process's gradients are copied into its part;
-// the rest is dropped.
+// reduce sums the bucket. This process's gradients are copied into its part; all other gradients are dropped.
 func (z *Zero2) reduce() {
 	z.average()
 	for _, p := range z.filled {
@@ -38,7 +37,7 @@ func (z *Zero2) reduce() {
 	z.filled, z.elements = nil, 0
 }
 
-// finish ends a backward. It adds its gradients to those of an earlier backward of the same step.
+// finish ends a backward and adds the gradients to those of earlier backwards in the same step.
 func (z *Zero2) finish() {
 	z.reduce()
 	z.bucket.Drop()

@@ -18,8 +18,8 @@ type Zero3 struct {
 	gather  uint16 // stream of the gathered parameters
 	scatter uint16 // stream that reduces gradients
 	modules []*zeroModule
-	at      map[string]*zeroModule // by path
-	order   []*zeroModule          // in the order of the first forward
+	at      map[string]*zeroModule // modules by path
+	order   []*zeroModule          // modules in the order of the first forward
 	learned bool
 	users   map[*shadow.Tensor]int // how many modules have gathered a parameter
 }

@@ -15,8 +15,8 @@ import (
 type flatZero struct {
 	zero
 	mine map[*shadow.Tensor]bool // parameters that overlap this process's part
-	own  int                     // number of their elements in it
-	part *shadow.Tensor          // their gradients
+	own  int                     // number of elements of the parameters in mine
+	part *shadow.Tensor          // gradients of the parameters in mine
 }
 
 // newFlatZero flattens a model's trainable parameters via the CPU. DeepSpeed makes the copy on the

@@ -98,7 +98,7 @@ func TestRecordOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestRecordIsWhatWasRead checks that a recording of a recording is the same.
+// TestRecordIsWhatWasRead checks that recording the events of a recording writes the same lines.
 func TestRecordIsWhatWasRead(t *testing.T) {
 	f := &file{}
 	play(t, "evaluates", 8, &Record{Out: f, Warn: func(s string) { t.Error(s) }})
@@ -144,7 +144,7 @@ func TestEventFile(t *testing.T) {
 	}
 }
 
-// unmasked is the mask written out, as in TensorFlow's documentation.
+// unmasked computes the masked CRC as TensorFlow's documentation describes it.
 func unmasked(data []byte) uint32 {
 	crc := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return ((crc >> 15) | (crc << 17)) + 0xa282ead8

@@ -16,7 +16,7 @@ import (
 
 // Hook is a command that runs when a state is reached.
 type Hook struct {
-	State   watch.State // "" is any
+	State   watch.State // "" means any state
 	Command []string
 }
 

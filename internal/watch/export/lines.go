@@ -14,7 +14,7 @@ import (
 // Lines writes a line when the state changes, after every few steps, and at the end.
 type Lines struct {
 	Out   io.Writer
-	Every int                                  // steps between lines; 0: only changes
+	Every int                                  // steps between lines; 0 means a line only when the state changes
 	Write func(io.Writer, watch.Reading) error // formats a line
 
 	next  int  // the step of the next line

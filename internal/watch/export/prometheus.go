@@ -21,7 +21,7 @@ import (
 
 // Prometheus serves the latest state at /metrics, for a Prometheus server to scrape.
 type Prometheus struct {
-	Addr string // to listen on: localhost:9835, or :9835 for all
+	Addr string // address to listen on: localhost:9835, or :9835 for all interfaces
 
 	mu       sync.Mutex
 	view     watch.View

@@ -14,8 +14,8 @@ import (
 // disk is full, it warns once and retries with every event; a note counts the lines that could not be written.
 type Record struct {
 	Out  io.WriteCloser
-	Name string            // of the file, for messages
-	Warn func(text string) // tells the user
+	Name string            // name of the file, for messages
+	Warn func(text string) // shows a warning to the user
 
 	lost   int
 	failed bool

@@ -18,18 +18,18 @@ import (
 type Command struct {
 	Args           []string
 	Env            []string
-	Stdin          *os.File         // nil: none
-	Stdout, Stderr io.Writer        // of the command
-	Runner         run.Runner       // nil: this machine
-	TempDir        string           // "": the system default
-	Signals        <-chan os.Signal // to forward
+	Stdin          *os.File         // nil means no input
+	Stdout, Stderr io.Writer        // receive the command's output
+	Runner         run.Runner       // nil means that the command runs on this machine
+	TempDir        string           // "" means the system default
+	Signals        <-chan os.Signal // signals to forward
 	WandB          bool             // log to Weights & Biases, if the run uses it
 
 	Outcome *run.Outcome // how it ended; set by Run
 }
 
-// startCommand starts the command, if there is one. The first channel delivers its processes' reports, the second its
-// end.
+// startCommand starts the command, if there is one. The first channel delivers reports from its processes; the second
+// delivers its exit.
 func (s *session) startCommand(ctx context.Context) (<-chan watch.Event, <-chan error, error) {
 	c := s.Command
 	if c == nil {

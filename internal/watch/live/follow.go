@@ -82,7 +82,7 @@ type tail struct {
 	ctx   context.Context
 	in    io.Reader
 	size  interface{ Stat() (fs.FileInfo, error) } // nil if it is not a file
-	read  int64                                    // bytes so far
+	read  int64                                    // bytes read so far
 	ended bool
 
 	replaced bool
@@ -92,7 +92,7 @@ func (t *tail) Read(p []byte) (int, error) {
 	for {
 		n, err := t.in.Read(p)
 		if t.read == 0 && n > 1 && p[0] == 0x1f && p[1] == 0x8b {
-			t.ended = true // it was compressed with gzip after the run
+			t.ended = true // a gzipped recording was compressed after the run
 		}
 		t.read += int64(n)
 		if n > 0 || err != nil && !errors.Is(err, io.EOF) {

@@ -24,13 +24,13 @@ import (
 // Config describes what to watch.
 type Config struct {
 	Sources  []gpu.SampledSource // ways to sample GPUs
-	Interval time.Duration       // between samples
-	GPUs     []int               // the cards to watch; none: all
-	PIDs     []int               // the processes to watch; none: all, or Command's
-	Command  *Command            // a run to start; nil: none
-	Alive    func(pid int) Alive // reports whether a process exists; nil: on this machine
-	Now      func() time.Time    // nil: this machine's clock
-	Samples  int                 // end after this many samples; 0: never
+	Interval time.Duration       // time between samples
+	GPUs     []int               // the cards to watch; empty means all
+	PIDs     []int               // the processes to watch; empty means Command's, or all without a Command
+	Command  *Command            // a run to start; may be nil
+	Alive    func(pid int) Alive // reports whether a process exists; nil means on this machine
+	Now      func() time.Time    // nil means this machine's clock
+	Samples  int                 // end after this many samples; 0 means no limit
 }
 
 // session is the state of the loop.
@@ -139,7 +139,7 @@ func gpuEvent(x gpu.Sample) watch.GPU {
 
 func (s *session) note(text string) { s.send(watch.Event{Kind: watch.KindNote, Message: text}) }
 
-// jump is by how many seconds the clock may be off before it counts as a jump.
+// jump is the number of seconds that the clock may advance unexpectedly before this counts as a jump.
 const jump = 60.0
 
 // send emits an event with its time. Times never decrease: if the clock goes back, the time stays the same and a note

@@ -20,7 +20,7 @@ import (
 type fakeSource struct {
 	name    string
 	maker   gpu.Maker
-	opens   []error // of each Open; after them it succeeds
+	opens   []error // errors of the first calls of Open; later calls succeed
 	samples []func() ([]gpu.Sample, error)
 	asked   *int
 	opened  *int
@@ -146,7 +146,7 @@ func TestDriverLost(t *testing.T) {
 	}
 }
 
-// TestSecondSource has another source for the same vendor that takes over.
+// TestSecondSource checks that another source for the same vendor takes over.
 func TestSecondSource(t *testing.T) {
 	first, second := newFake(used(10), lost), newFake(used(50))
 	first.opens, second.name = []error{nil, errors.New("gone"), errors.New("gone"), errors.New("gone")}, "second"
@@ -211,7 +211,7 @@ func TestMIG(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	w := watch.New(watch.Options{})
-	for _, e := range events[:len(events)-1] { // before the end
+	for _, e := range events[:len(events)-1] { // omit the end event
 		w.Add(e)
 	}
 	v := w.View()
@@ -278,7 +278,7 @@ func TestClockJumps(t *testing.T) {
 			if calls > 12 {
 				offset = jump
 			}
-			return time.Now().Add(offset).Round(0) // without the monotonic clock
+			return time.Now().Add(offset).Round(0) // Round strips the monotonic clock reading
 		}
 		events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10))}, Now: now}, 10)
 		if err != nil {

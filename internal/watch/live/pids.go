@@ -9,9 +9,9 @@ type Alive int
 
 // The possible answers about a process.
 const (
-	Gone    Alive = iota // it does not exist
-	Ours                 // it exists
-	Foreign              // it exists and belongs to another user
+	Gone    Alive = iota // the process does not exist
+	Ours                 // the process exists
+	Foreign              // the process exists and belongs to another user
 )
 
 // checkPIDs returns an error if a process that the user named does not exist. For another user's process, only what

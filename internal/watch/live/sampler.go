@@ -27,14 +27,14 @@ type cards struct {
 	missed map[int]bool    // wanted GPUs that were not found
 }
 
-// openSource is a source that responds, or did so before.
+// openSource is a source that responds, or has responded before.
 type openSource struct {
 	source  gpu.SampledSource
-	sampler gpu.Sampler // nil: must be opened again
+	sampler gpu.Sampler // nil if the source must be reopened
 	retry   time.Time
 }
 
-// open opens each vendor's first source that responds. The error includes each source's own.
+// open opens each vendor's first source that responds. The error includes the errors of all sources.
 func (c *cards) open(ctx context.Context) error {
 	c.silent, c.missed = map[string]bool{}, map[int]bool{}
 	var failed []string

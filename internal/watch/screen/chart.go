@@ -53,8 +53,8 @@ const smallShare = 0.2
 type series struct {
 	inner, outer []uint64
 	line         []uint64 // the prediction; nil if there is none
-	from, to     string   // labels of its ends
-	what         string   // its title
+	from, to     string   // labels of the curve's ends
+	what         string   // title of the curve
 	capacity     float64  // the available memory
 }
 

@@ -21,7 +21,7 @@ type Canvas struct {
 	Unicode       bool
 	Card          int      // the card whose curve is shown, as an index in the list
 	Paused        bool     // the view is frozen
-	Speed         float64  // of a replay; 0: live
+	Speed         float64  // speed of a replay; 0 means live
 	Title         string   // what is watched
 	Output        []string // the last lines that the run printed
 }

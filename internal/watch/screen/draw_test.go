@@ -175,7 +175,7 @@ func TestEverySize(t *testing.T) {
 func TestKeys(t *testing.T) {
 	p := &Program{}
 	var m model = model{canvas: Canvas{Speed: 1}, program: p, view: eight()}
-	p.speed.Store(4607182418800017408) // 1.0
+	p.speed.Store(4607182418800017408) // the bits of 1.0
 	press := func(keys ...string) model {
 		for _, k := range keys {
 			next, _ := m.key(k)

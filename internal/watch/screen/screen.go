@@ -27,11 +27,11 @@ const refresh = 100 * time.Millisecond
 type Program struct {
 	tea    *tea.Program
 	newest time.Time
-	speed  atomic.Uint64 // of a replay, as bits; 0: live
+	speed  atomic.Uint64 // speed of a replay, as float64 bits; 0 means live
 	output tail
 }
 
-// New returns a program that draws on a terminal. A speed above 0 is a replay's, which keys can change.
+// New returns a program that draws on a terminal. A speed above 0 means a replay, and keys can then change the speed.
 func New(ctx context.Context, in io.Reader, out io.Writer, environ []string, c Canvas) *Program {
 	p := &Program{}
 	p.speed.Store(math.Float64bits(c.Speed))
