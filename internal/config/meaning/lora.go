@@ -111,7 +111,20 @@ func (r *Run) peft() bool {
 
 // usualTargets reports whether PEFT chooses the layers if no file names them.
 func (r *Run) usualTargets() bool {
-	return r.peft() && !r.Trainer().NamesTargets
+	return r.peft() && !r.Trainer().NamesTargets && !r.programNamesTargets()
+}
+
+// programNamesTargets reports whether the program that a script starts chooses the layers itself.
+func (r *Run) programNamesTargets() bool {
+	if r.Primary == nil {
+		return false
+	}
+	for _, p := range r.Primary.ProgramTexts(r.Files()) {
+		if namedTargets.In(p.Text) {
+			return true
+		}
+	}
+	return false
 }
 
 // unknownRank lists the rank as missing if a file turns adapters on and no file sets it.
@@ -142,8 +155,9 @@ func (r *Run) rankInProgram() string {
 
 // loraConfig matches the call that creates an adapter config, and plainRank the rank among its arguments.
 var (
-	loraConfig = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
-	plainRank  = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`, "r")
+	loraConfig   = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
+	namedTargets = pattern.New(`\bLoraConfig\((?:[^()]|\([^()]*\))*?\btarget_modules\s*=\s*[^N\s]`) // anything but None
+	plainRank    = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`)                   // anchored, so no words: the rank may be lines below
 )
 
 // uncounted lists settings by which adapters take more memory than is simulated.
