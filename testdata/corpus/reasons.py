@@ -19,7 +19,7 @@ REASONS = (
         r"in float32|lora: \S+ \"|dist\.\w+: \S+ \"|quantized weights|which layers of|own layers|takes memory that is not estimated|v1 trainer|"
         r"trains on a server|KTransformers|less than two bits|skips layers|not estimated|attention: |GradScaler|quantization\.bits")),
     ("the family is not simulated", re.compile(
-        r"builds itself|is an? .{1,60}? model[^,]*, which is not simulated|is an? model .{1,60}, which is not simulated|has a head that is not simulated|not a model that snug knows|loads none that snug knows|"
+        r"builds itself|is an? .{1,60}? model[^,]*, which is not simulated|is an? model .{1,60}, which is not simulated|has a head that is not simulated|not a model that snug knows|loads none that snug (knows|can simulate)|"
         r"calls no model that snug knows|fairseq's own|is a checkpoint with|not Llama|is not simulated")),
     ("the program cannot be followed", re.compile(r"cannot be followed|took more than \d+ statements|loop \S+: ")),
     ("an unknown name", re.compile(r'(model\.name|--model|model) "[^"]*" is not known')),
