@@ -24,9 +24,9 @@ REASONS = (
     ("the program cannot be followed", re.compile(r"cannot be followed|took more than \d+ statements|loop \S+: ")),
     ("an unknown name", re.compile(r'(model\.name|--model|model) "[^"]*" is not known')),
     ("the files lack settings", re.compile(
-        r"takes its settings from flags|is missing|no file|is not known: |which does not exist here|only known when the run starts|loads one whose name|lora\.rank")),
+        r"takes its settings from flags|is missing|samples keep their own lengths|no file|is not known: |which does not exist here|only known when the run starts|loads one whose name|lora\.rank")),
 )
-_LACKS = (("all of them, which come from flags", r"takes its settings from flags"), ("the length", r"seq is missing"),
+_LACKS = (("all of them, which come from flags", r"takes its settings from flags"), ("the length", r"seq is missing|samples keep their own lengths"),
           ("the model", r"no file names the model|model is missing|model: \S+ \S+ is not known|loads one whose name"),
           ("the batch", r"no file contains the batch|batch is missing"), ("other settings", r""))
 

@@ -49,6 +49,9 @@ func (r *Run) Fields() map[string]any {
 	put(out, "target_seq", asJSON(r.Value("target_seq")))
 	r.joinTarget(out)
 	r.settleModel(out)
+	if longest := r.lengthOfModel(); longest > 0 && out["lengths"] == nil {
+		out["seq"] = float64(longest)
+	}
 	r.settleWeights(out, r.adapts())
 	if r.bothPrecisions() != "" {
 		delete(out, "precision")
@@ -83,6 +86,7 @@ func (r *Run) Missing() []Missing {
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", r.noBatch()})
 	}
+	out = append(out, r.openLength(fields)...)
 	if both := r.bothPrecisions(); both != "" {
 		out = append(out, Missing{"precision", both})
 	}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestLengthOfModel checks that ms-swift's default length is the model's limit, with a note, and that no other system
+// gets it.
+func TestLengthOfModel(t *testing.T) {
+	for name, x := range map[string]struct {
+		text  string
+		want  string
+		noted bool
+	}{
+		"no length":      {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1\n", "32768", true},
+		"a length":       {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1 --max_length 2048\n", "2048", false},
+		"a variable":     {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1 --max_length $LENGTH\n", "<nil>", false},
+		"unknown model":  {"swift sft --model own/model --per_device_train_batch_size 1\n", "<nil>", false},
+		"another system": {"python train.py --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1\n", "<nil>", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := opened(t, fstest.MapFS{"run.sh": {Data: []byte(x.text)}})
+			fields := run.Fields()
+			if got := fmt.Sprint(fields["seq"]); got != x.want {
+				t.Errorf("seq is %s, want %s", got, x.want)
+			}
+			isNote := func(n string) bool { return strings.Contains(n, "accepts samples up to the model's limit") }
+			if got := slices.ContainsFunc(run.Warnings(fields), isNote); got != x.noted {
+				t.Errorf("noted: %v", got)
+			}
+			fields["seq"] = 512.0
+			if slices.ContainsFunc(run.Warnings(fields), isNote) {
+				t.Error("noted although --seq gives another length")
+			}
+		})
+	}
+}
+
+// TestOpenLength checks that a length of null is reported with its place, and that another length is not.
+func TestOpenLength(t *testing.T) {
+	const text = "model:\n  _component_: torchtune.models.llama2.llama2_7b\nbatch_size: 2\noptimizer:\n  _component_: torch.optim.AdamW\ndataset:\n  _component_: torchtune.datasets.alpaca_dataset\ntokenizer:\n  _component_: torchtune.models.llama2.llama2_tokenizer\n  max_seq_len: "
+	const want = "a.yaml:10: tokenizer.max_seq_len is null, so samples keep their own lengths"
+	got := opened(t, fstest.MapFS{"a.yaml": {Data: []byte(text + "null\n")}}).Missing()
+	if len(got) != 1 || got[0].Setting != "seq" || !strings.HasPrefix(got[0].Say, want) {
+		t.Errorf("missing: %v", got)
+	}
+	if got := opened(t, fstest.MapFS{"a.yaml": {Data: []byte(text + "512\n")}}).Missing(); len(got) != 0 {
+		t.Errorf("missing with a length: %v", got)
+	}
+}
