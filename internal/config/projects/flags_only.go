@@ -47,6 +47,49 @@ func (p *Found) parsingProgram(name string) *Source {
 	return s
 }
 
+// scriptOfProgram returns a shell script that names the model but no batch, if the only program that it trains with has a
+// default for the batch: in its parser or dataclass, or as the default of TrainingArguments. It returns nil for
+// anything else.
+func (p *Found) scriptOfProgram(name string) *Source {
+	d := p.opened(name)
+	if d == nil || d.Format() != doc.Shell {
+		return nil
+	}
+	shell := *systems.Shell()
+	shell.AlsoTelling = append(slices.Clone(shell.AlsoTelling), "model")
+	t := tree.New(tree.Layer{File: name, Doc: d})
+	t.Renamed = renamed(p.files, name, d)
+	s := NewSource(name, &shell, t)
+	program := s.programSource(p.files)
+	if program == nil {
+		return nil
+	}
+	s.program = s.programTrainer(p.files)
+	found, err := s.Bind()
+	if err != nil || !slices.ContainsFunc(found, func(b Bound) bool { return b.Setting == "model" }) {
+		return nil
+	}
+	if !s.trainerSetsBatch() && !program.setsBatch() {
+		return nil
+	}
+	p.Notes = append(p.Notes, fmt.Sprintf("%s sets no batch; the default of %s is counted", name, program.File))
+	return s
+}
+
+// setsBatch reports whether a program's code has one batch, such as the default of a flag.
+func (s *Source) setsBatch() bool {
+	found, err := s.Bind()
+	return err == nil && slices.ContainsFunc(found, func(b Bound) bool {
+		_, is := b.Value.(int)
+		return is && b.Setting == "batch" && len(b.rivals) == 0
+	})
+}
+
+// trainerSetsBatch reports whether the trainer of a script's program has a default for the batch.
+func (s *Source) trainerSetsBatch() bool {
+	return s.program != nil && slices.ContainsFunc(s.program.ForSetting("batch"), func(k *systems.Key) bool { return k.Default != "" })
+}
+
 // withoutSettings returns the error for a named file that contains no settings.
 func (p *Found) withoutSettings(name string) error {
 	data, err := p.files.ReadFile(name)
