@@ -72,6 +72,12 @@ func LongestOf(name string) int {
 	return 0
 }
 
+// FusesAttention reports whether a built-in model computes queries, keys and values in one linear layer.
+func FusesAttention(name string) bool {
+	e := catalog.Known(name)
+	return e != nil && slices.Contains(Model{Config: e.Config}.facts().LoRA, "query_key_value")
+}
+
 // Unfused returns the config of a built-in model as an equivalent type without fused layers; nil if it has no fused
 // layers.
 func Unfused(name string) map[string]any {

@@ -84,6 +84,9 @@ def _cannot_run(root, got, facts, text):
     named = re.search(r"([\w./-]+\.ya?ml):\d+: ", text)
     if m and (_in_files(root, got, facts, m.group(1)) or named and _in_files(root, dict(got, path=named.group(1)), facts, m.group(1))):
         return "helpful", [("a class of a model that is not known", m.group(1))]
+    m = re.search(r"the script writes (\S+) itself, and that file is not here yet", text)
+    if m and m.group(1) in reading.text_of(os.path.join(root, got["path"])):
+        return "helpful", [("a config that the script writes", text[:160])]
     if "which does not exist here; if another config includes this file, name that one" in text:
         return "helpful", [("a part of a config, which another one includes", text[:160])]
     m = re.search(r": (?:--)?([\w.]+)(?:#\d+)?(?: \S+)?: the run .* instead of predicting tokens; give its head", text)

@@ -94,6 +94,7 @@ func (r *Run) Missing() []Missing {
 		out = append(out, Missing{"lora.targets", "no file names the layers to adapt; give --lora-targets all-linear, or names like q_proj,v_proj"})
 	}
 	out = append(out, r.unknownRank(fields)...)
+	out = append(out, r.partsOfLayer(fields)...)
 	out = append(out, r.refusedQuantization()...)
 	out = append(out, r.uncounted(fields)...)
 	for _, b := range r.BindingsOf("dist.world") {

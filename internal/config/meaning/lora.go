@@ -77,6 +77,17 @@ func (r *Run) targets(in map[string]any) {
 	}
 }
 
+// partsOfLayer lists the switch that adapts only queries or values, if the model computes them in one layer: LitGPT
+// adapts that part of the layer with code of its own.
+func (r *Run) partsOfLayer(fields map[string]any) []Missing {
+	name, _ := r.modelInFile().(string)
+	query := r.Trainer().ForSetting("lora.query")
+	if len(query) == 0 || fields["lora"] == nil || !setup.FusesAttention(r.ModelName(name)) {
+		return nil
+	}
+	return []Missing{*refusedFor(r.Primary.File, query[0].Path, "adapts a part of the layer that computes queries, keys and values")}
+}
+
 // upcasts reports whether PEFT casts the adapters to float32. DeepSpeed casts every parameter to its 16
 // bits (deepspeed 0.19, runtime/engine.py).
 func (r *Run) upcasts(out map[string]any) bool {

@@ -4,6 +4,7 @@ package meaning
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -70,5 +71,16 @@ func TestAdaptersOfProgram(t *testing.T) {
 	files := fstest.MapFS{"run.sh": {Data: []byte(start + "--lora_r 4\n")}, "a.py": {Data: []byte("c = LoraConfig(r=own.lora_r, target_modules=layers(own))\n")}}
 	if got := opened(t, files).Missing(); len(got) != 1 || got[0].Setting != "lora.targets" {
 		t.Errorf("missing with computed layers: %v", got)
+	}
+}
+
+// TestPartsOfLayer checks that LitGPT's LoRA is refused by name for models with one layer for queries, keys and values.
+func TestPartsOfLayer(t *testing.T) {
+	const text = "checkpoint_dir: checkpoints/%s\nlora_r: 8\nlora_query: true\ntrain:\n  micro_batch_size: 2\n  global_batch_size: 8\n  max_seq_length: 64\n"
+	for name, want := range map[string]int{"tiiuae/falcon-7b": 1, "meta-llama/Llama-2-7b-hf": 0} {
+		got := opened(t, fstest.MapFS{"lora.yaml": {Data: fmt.Appendf(nil, text, name)}}).Missing()
+		if len(got) != want || want > 0 && !strings.HasPrefix(got[0].Say, "lora.yaml: lora_query adapts a part of the layer") {
+			t.Errorf("%s: missing %v", name, got)
+		}
 	}
 }

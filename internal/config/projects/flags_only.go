@@ -156,6 +156,12 @@ func (p *Found) scriptWithoutSettings(name string) error {
 			return fmt.Errorf("training: %s: %s %s; this is not estimated; measure it: snug profile -- <your command>", s.LineOf(d, at[2]), Submatch(d, at, 1), c.Does)
 		}
 	}
+	if at := hereDocument.Index(d.Text()); at != nil {
+		file := d.Text()[at[2]:at[3]] + d.Text()[max(at[4], 0):max(at[5], 0)]
+		if strings.Count(d.Text(), path.Base(file)) > 1 { // it is also passed to something
+			return fmt.Errorf("%s: the script writes %s itself, and that file is not here yet; run that part of the script once, and then name the file: --config-path %s", s.LineOf(d, at[0]), file, file)
+		}
+	}
 	started := slices.DeleteFunc(s.Started(), func(p StartedProgram) bool { return strings.HasPrefix(p.Name, "python") })
 	if len(started) == 0 {
 		return noSettings(name)
@@ -166,6 +172,9 @@ func (p *Found) scriptWithoutSettings(name string) error {
 	}
 	return fmt.Errorf("%s:%d: %s gets no batch here, and no file contains the batch; if it reads a config, name it: --config-path FILE, or give --model NAME --batch N --seq N", name, first.Line, first.Name)
 }
+
+// hereDocument matches a command that writes a config from a here-document: cat > a.yaml <<EOF, or the other way round.
+var hereDocument = pattern.New(`(?m)^[^#\n]*?(?:\b(?:cat|tee)\b[^\n<]*?[> ]"?([\w./-]+\.(?:ya?ml|json|toml))"?\s*<<|<<[^\n]*>\s*"?([\w./-]+\.(?:ya?ml|json|toml)))`, "<<")
 
 // noSettings returns the error for a file that is not a config.
 func noSettings(name string) error {
