@@ -157,7 +157,11 @@ func (p *Found) scriptWithoutSettings(name string) error {
 		}
 	}
 	if at := hereDocument.Index(d.Text()); at != nil {
-		file := d.Text()[at[2]:at[3]] + d.Text()[max(at[4], 0):max(at[5], 0)]
+		group := 2 // the position of the file's name: before or after the here-document
+		if at[group] < 0 {
+			group = 4
+		}
+		file := d.Text()[at[group]:at[group+1]]
 		if strings.Count(d.Text(), path.Base(file)) > 1 { // it is also passed to something
 			return fmt.Errorf("%s: the script writes %s itself, and that file is not here yet; run that part of the script once, and then name the file: --config-path %s", s.LineOf(d, at[0]), file, file)
 		}
