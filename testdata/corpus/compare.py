@@ -305,7 +305,7 @@ class Check:
 
     def splits(self):
         visible = [v for k, v, _ in self.values("cuda_visible_devices", code=False) if isinstance(v, str)]
-        procs = [_int(v) for _, v, _ in self.values("nproc_per_node", code=False) if _int(v)]
+        procs = [_int(v) for _, v, _ in self.values("nproc_per_node", "num_processes", code=False) if _int(v)]
         if self.got["system"] == "ms-swift" and visible and len(visible[0].split(",")) > (procs[0] if procs else 1) and not self.noted("splits", "device_map"):
             self.say("layers split over the visible GPUs (device_map)", "CUDA_VISIBLE_DEVICES", visible[0])
         for k, v, w in self.facts:

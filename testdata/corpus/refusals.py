@@ -84,6 +84,12 @@ def _cannot_run(root, got, facts, text):
     named = re.search(r"([\w./-]+\.ya?ml):\d+: ", text)
     if m and (_in_files(root, got, facts, m.group(1)) or named and _in_files(root, dict(got, path=named.group(1)), facts, m.group(1))):
         return "helpful", [("a class of a model that is not known", m.group(1))]
+    m = re.search(r"the program chooses the layers to adapt \((\S+):\d+: ", text)
+    if m and os.path.exists(os.path.join(root, m.group(1))):
+        return "helpful", [("the layers are chosen by the program", text[:160])]
+    m = re.search(r"lora\.targets (.*?): this model has no linear layer of that name", text)
+    if m and all(_in_files(root, got, facts, w) for w in m.group(1).split(", ")):
+        return "helpful", [("adapters on layers that the model does not have", text[:160])]
     m = re.search(r"the script writes (\S+) itself, and that file is not here yet", text)
     if m and m.group(1) in reading.text_of(os.path.join(root, got["path"])):
         return "helpful", [("a config that the script writes", text[:160])]

@@ -122,20 +122,20 @@ func (r *Run) peft() bool {
 
 // usualTargets reports whether PEFT chooses the layers if no file names them.
 func (r *Run) usualTargets() bool {
-	return r.peft() && !r.Trainer().NamesTargets && !r.programNamesTargets()
+	return r.peft() && !r.Trainer().NamesTargets && r.programNamesTargets() == ""
 }
 
-// programNamesTargets reports whether the program that a script starts chooses the layers itself.
-func (r *Run) programNamesTargets() bool {
+// programNamesTargets returns where the program that a script starts chooses the layers; "" if it does not.
+func (r *Run) programNamesTargets() string {
 	if r.Primary == nil {
-		return false
+		return ""
 	}
 	for _, p := range r.Primary.ProgramTexts(r.Files()) {
-		if namedTargets.In(p.Text) {
-			return true
+		if at := namedTargets.Index(p.Text); at != nil {
+			return fmt.Sprintf("the program chooses the layers to adapt (%s: LoraConfig)", p.LineOf(at[0]))
 		}
 	}
-	return false
+	return ""
 }
 
 // unknownRank lists the rank as missing if a file turns adapters on and no file sets it.

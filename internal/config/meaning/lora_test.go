@@ -69,7 +69,7 @@ func TestAdaptersOfProgram(t *testing.T) {
 		})
 	}
 	files := fstest.MapFS{"run.sh": {Data: []byte(start + "--lora_r 4\n")}, "a.py": {Data: []byte("c = LoraConfig(r=own.lora_r, target_modules=layers(own))\n")}}
-	if got := opened(t, files).Missing(); len(got) != 1 || got[0].Setting != "lora.targets" {
+	if got := opened(t, files).Missing(); len(got) != 1 || got[0].Setting != "lora.targets" || !strings.HasPrefix(got[0].Say, "the program chooses the layers to adapt (a.py:1: LoraConfig); give") {
 		t.Errorf("missing with computed layers: %v", got)
 	}
 }
