@@ -54,3 +54,14 @@ func TestOpenLength(t *testing.T) {
 		t.Errorf("missing with a length: %v", got)
 	}
 }
+
+// TestNoise checks that ms-swift's noise in the embeddings is noted, unless it is 0.
+func TestNoise(t *testing.T) {
+	for value, want := range map[string]bool{"15": true, "0": false} {
+		run := opened(t, fstest.MapFS{"run.sh": {Data: []byte("swift sft --model gpt2 --max_length 64 --neftune_noise_alpha " + value + "\n")}})
+		noted := slices.ContainsFunc(run.Warnings(run.Fields()), func(n string) bool { return strings.Contains(n, "--neftune_noise_alpha adds noise to the embeddings") })
+		if noted != want {
+			t.Errorf("%s: noted %v", value, noted)
+		}
+	}
+}

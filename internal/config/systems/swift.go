@@ -61,6 +61,7 @@ func swiftKeys() []Key {
 		{Setting: "eval.batch", Path: "per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: swiftTrain},
 		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: swiftSFT},
 		{Setting: "eval.when", Path: "split_dataset_ratio", Kind: Above0, Source: swiftSFT},
+		{Setting: "noted", Path: "neftune_noise_alpha", Kind: Above0, Means: "adds noise to the embeddings", Then: takesEither, Source: swiftTrain},
 	}
 	for _, k := range hfKeys() {
 		switch k.Path {
