@@ -50,9 +50,6 @@ func (r *Run) Fields() map[string]any {
 	put(out, "target_seq", asJSON(r.Value("target_seq")))
 	r.joinTarget(out)
 	r.settleModel(out)
-	if longest := r.lengthOfModel(); longest > 0 && out["lengths"] == nil {
-		out["seq"] = float64(longest)
-	}
 	r.settleWeights(out, r.adapts())
 	if r.bothPrecisions() != "" {
 		delete(out, "precision")

@@ -3,40 +3,32 @@
 package meaning
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
 
-// TestLengthOfModel checks that ms-swift's default length is the model's limit, with a note, and that no other system
-// gets it.
+// TestLengthOfModel checks that ms-swift's length is asked for if no file sets it, with the model's limit, and that
+// no other system gets this reason.
 func TestLengthOfModel(t *testing.T) {
 	for name, x := range map[string]struct {
 		text  string
-		want  string
-		noted bool
+		asked bool
 	}{
-		"no length":      {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1\n", "32768", true},
-		"a length":       {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1 --max_length 2048\n", "2048", false},
-		"a variable":     {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1 --max_length $LENGTH\n", "<nil>", false},
-		"unknown model":  {"swift sft --model own/model --per_device_train_batch_size 1\n", "<nil>", false},
-		"another system": {"python train.py --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1\n", "<nil>", false},
+		"no length":      {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1\n", true},
+		"a length":       {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1 --max_length 2048\n", false},
+		"a variable":     {"swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1 --max_length $LENGTH\n", false},
+		"unknown model":  {"swift sft --model own/model --per_device_train_batch_size 1\n", false},
+		"another system": {"python train.py --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := opened(t, fstest.MapFS{"run.sh": {Data: []byte(x.text)}})
-			fields := run.Fields()
-			if got := fmt.Sprint(fields["seq"]); got != x.want {
-				t.Errorf("seq is %s, want %s", got, x.want)
-			}
-			isNote := func(n string) bool { return strings.Contains(n, "accepts samples up to the model's limit") }
-			if got := slices.ContainsFunc(run.Warnings(fields), isNote); got != x.noted {
-				t.Errorf("noted: %v", got)
-			}
-			fields["seq"] = 512.0
-			if slices.ContainsFunc(run.Warnings(fields), isNote) {
-				t.Error("noted although --seq gives another length")
+			asked := slices.ContainsFunc(run.Missing(), func(m Missing) bool {
+				return m.Setting == "seq" && strings.Contains(m.Say, "accepts samples up to the model's limit of 32768 tokens")
+			})
+			if asked != x.asked {
+				t.Errorf("asked: %v; missing: %v", asked, run.Missing())
 			}
 		})
 	}

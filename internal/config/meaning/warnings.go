@@ -36,7 +36,6 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.attendsBySwitch(run)...)
 	out = append(out, r.largerEvaluation(run)...)
 	out = append(out, r.unknownTokens()...)
-	out = append(out, r.longestCounted(run)...)
 	out = append(out, r.unknownDefaults()...)
 	if r.Flagged != "" {
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; the flags in %s are used", r.Flagged, r.Primary.File))
