@@ -166,14 +166,17 @@ func (f *projectFlags) standsAlone(over map[string]any, project *config.Project)
 
 // lacks reports whether neither the files nor a flag set a field.
 func (f *setupFlags) lacks(fields map[string]any, field string) bool {
-	if loop, _ := fields["loop"].(string); (field == "model" || field == "batch") && setup.ReadsScript(loop) {
+	if loop, _ := fields["loop"].(string); (field == "model" || field == "batch" || field == "seq") && setup.ReadsScript(loop) {
 		return false // the script may show it
+	}
+	model, _ := fields["model"].(map[string]any)
+	if field == "seq" && (fields["lengths"] != nil || model["profile"] != nil) {
+		return false
 	}
 	if field == "batch" && f.anyBatch || field == "dist.world" && f.gpus() > 0 {
 		return false
 	}
 	if field == meaning.Weights || field == meaning.Training {
-		model, _ := fields["model"].(map[string]any)
 		return model["profile"] == nil
 	}
 	outer, inner, nested := strings.Cut(field, ".")

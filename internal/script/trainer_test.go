@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"snug/internal/shadow"
 	"snug/internal/shadow/train"
 )
 
@@ -96,5 +97,62 @@ func TestTrainerOptimizers(t *testing.T) {
 		if !slices.Contains(train.OptimizerNames(), got) {
 			t.Errorf("%s: there is no %s", c.optim, got)
 		}
+	}
+}
+
+// TestEventBudget checks when a run counts as long: if its updates, each with a few micro-batches, need more than half
+// of the events that the world allows. A world without a limit has no long runs.
+func TestEventBudget(t *testing.T) {
+	for _, c := range []struct {
+		limit, micro, updates int
+		want                  bool
+	}{
+		{limit: 0, micro: 1 << 40, updates: 100},
+		{limit: 1000, micro: 0, updates: 100}, // the first micro-batch has not run yet
+		{limit: 1000, micro: 125, updates: 1},
+		{limit: 1000, micro: 126, updates: 1, want: true},
+		{limit: 1000, micro: 10, updates: 12},
+		{limit: 1000, micro: 11, updates: 12, want: true},
+	} {
+		in := &interpreter{microEvents: c.micro}
+		in.World = &shadow.World{MaxEvents: c.limit}
+		if got := in.isLong(c.updates); got != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+}
+
+// TestWithinLimit checks which updates of a run beyond the budget are simulated: the first two of the whole run, and
+// those at which something periodic happens. The decision is made anew for each update, because the size of a
+// micro-batch is only known after the first.
+func TestWithinLimit(t *testing.T) {
+	const n = 12
+	for name, c := range map[string]struct {
+		limit, before int
+		periods       []int
+		want          []int
+	}{
+		"no limit":      {0, 0, nil, upTo(n)},
+		"a high limit":  {1 << 20, 0, nil, upTo(n)},
+		"a low limit":   {1000, 0, nil, []int{0, 1}},
+		"with a period": {1000, 0, []int{5}, []int{0, 1, 4, 5}},
+		"second epoch":  {1000, 12, []int{20}, []int{7, 8}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := &interpreter{}
+			in.World = &shadow.World{MaxEvents: c.limit}
+			if c.before > 0 {
+				in.microEvents = 100 // known from the epoch before
+			}
+			var got []int
+			it := in.withinLimit(whole(upTo(n)), n, c.before, c.periods)
+			for v, ok := it.next(); ok; v, ok = it.next() {
+				got = append(got, v.(int))
+				in.microEvents = 100 // known after the first update
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
 	}
 }

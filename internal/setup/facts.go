@@ -64,6 +64,20 @@ func Trains(name, head string) bool {
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
 }
 
+// LongestOf returns the longest sample, in tokens, that a built-in model accepts; 0 if unknown.
+func LongestOf(name string) int {
+	if e := catalog.Known(name); e != nil {
+		return Model{Config: e.Config}.Longest()
+	}
+	return 0
+}
+
+// FusesAttention reports whether a built-in model computes queries, keys and values in one linear layer.
+func FusesAttention(name string) bool {
+	e := catalog.Known(name)
+	return e != nil && slices.Contains(Model{Config: e.Config}.facts().LoRA, "query_key_value")
+}
+
 // Unfused returns the config of a built-in model as an equivalent type without fused layers; nil if it has no fused
 // layers.
 func Unfused(name string) map[string]any {

@@ -126,8 +126,11 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
-	if errors.Is(err, setup.ErrUnknownModel) || setup.ComparesAnswers(s.Loop) || makesComparison(s.Script) {
+	if errors.Is(err, setup.ErrUnknownModel) || setup.ComparesAnswers(s.Loop) {
 		return nil, err // snug's own step would not train what the script trains
+	}
+	if trainer := comparison.Find(sourceOf(s.Script)); trainer != nil {
+		return nil, fmt.Errorf("%w (%s compares answers, so a step of supervised training is not simulated instead)", err, trainer[1])
 	}
 	s.Script.Abandon()
 	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume a step in its own function, and may be too low", s.Loop, err)}
@@ -139,9 +142,6 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	plain.Script = nil
 	return runLoop(&plain, o)
 }
-
-// makesComparison reports whether a script creates one of TRL's trainers that compare answers.
-func makesComparison(x *setup.Script) bool { return comparison.In(sourceOf(x)) }
 
 // sourceOf returns the text of a script, or "" if it cannot be read.
 func sourceOf(x *setup.Script) string {
@@ -155,7 +155,8 @@ func sourceOf(x *setup.Script) string {
 	return text
 }
 
-var comparison = pattern.New(`(?m)^[^#\n]*?\b(?:DPO|KTO|ORPO|CPO|GRPO|Reward)Trainer\(`, "Trainer(")
+// comparison matches the call that creates one of TRL's trainers that compare answers.
+var comparison = pattern.New(`(?m)^[^#\n]*?\b((?:DPO|KTO|ORPO|CPO|GRPO|Reward)Trainer)\(`, "Trainer(")
 
 // runLoop runs the setup's loop.
 func runLoop(s *setup.Setup, o Options) (*Result, error) {

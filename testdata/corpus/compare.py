@@ -120,7 +120,13 @@ class Check:
         if flash and self.setup.get("attention") and "flash" not in self.setup["attention"] and not self.several and not self.noted("flash", "attention"):
             self.say("attention", *flash[0])
 
+    def _followed(self):
+        """Returns whether the answer simulates the program's own loop, with its trainer and losses."""
+        return self.got["kind"] == "program" and "loop of" in self.shown and self.got["path"] in " ".join(self.got["shown"].split())
+
     def texts(self):
+        if self._followed():
+            return
         if self.got["system"] == "sentence-transformers" and "positive" not in self.shown and not self.noted("positive", "pair", "texts", "several losses"):
             self.say("several texts per sample", "system", "sentence-transformers")
 
@@ -168,6 +174,8 @@ class Check:
 
     def _compares(self, name):
         """Reports whether the answer is for the TRL trainer with this objective."""
+        if name in ("preferences", "reward") and self._followed() and self.got["system"] == "trl program":
+            return True
         return name in self._LOOPS and re.search(f"loop of {self._LOOPS[name]}", self.shown)
 
     def model(self):
@@ -257,7 +265,7 @@ class Check:
         on = [x for x in own("use_lora", "use_peft", "lora_enable", "q_lora", "use_qlora", "lora") if _true(x[1])]
         on += [x for x in own("finetuning_type", "train_type", "tuner_type", "sft_type", "adapter", "peft_type", "lora_type", "train_mode", "tuner_backend", "method") if str(x[1]).lower() in ("lora", "qlora", "dora", "adalora", "longlora")]
         on += [] if off else [x for x in own("lora_r", "lora_rank", "lora_dim") if _int(x[1])]
-        on += [x for x in self.facts if x[0] in ("(call)", "(code).(call)") and x[1] in ("get_peft_model", "LoraConfig") and self.got["kind"] == "program"]
+        on += [x for x in self.facts if x[0] in ("(call)", "(code).(call)") and x[1] in ("get_peft_model", "LoraConfig") and self.got["kind"] == "program" and not self.noted("from flags, which are counted with their defaults")]
         on += [x for x in self.facts if re.search(r"_component_$", x[0]) and "lora" in str(x[1]).lower()]
         if on and not rank and not self.noted("lora", "adapter", "peft"):
             self.say("LoRA is not in the answer", *on[0])
@@ -297,7 +305,7 @@ class Check:
 
     def splits(self):
         visible = [v for k, v, _ in self.values("cuda_visible_devices", code=False) if isinstance(v, str)]
-        procs = [_int(v) for _, v, _ in self.values("nproc_per_node", code=False) if _int(v)]
+        procs = [_int(v) for _, v, _ in self.values("nproc_per_node", "num_processes", code=False) if _int(v)]
         if self.got["system"] == "ms-swift" and visible and len(visible[0].split(",")) > (procs[0] if procs else 1) and not self.noted("splits", "device_map"):
             self.say("layers split over the visible GPUs (device_map)", "CUDA_VISIBLE_DEVICES", visible[0])
         for k, v, w in self.facts:

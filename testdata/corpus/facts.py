@@ -5,7 +5,7 @@ import os
 import re
 
 import reading
-from runs import training_command
+from runs import _is_mmengine, training_command
 
 _LINKS = re.compile(r"^(deepspeed|deepspeed_config|deepspeed_config_file|ds_config|config_file|config|fsdp_config|accelerate_config|deepspeed_config_name)$")
 
@@ -98,7 +98,8 @@ def program(path, name):
         else:
             facts.append(("(call)", called, name))
     facts += _dataclasses(tree, name)
-    facts += [(k, v, name) for k, v in reading.constants(tree).items() if not isinstance(v, (list, dict, tuple))]
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    facts += [(k, v, name) for k, v in reading.constants(tree).items() if not isinstance(v, (list, dict, tuple)) and (k in used or _is_mmengine(tree))]
     return facts + [("(import)", n, name) for n in _imports(tree)] + [(f"(loads){c}", n, name) for n, c in _own_models(tree)]
 
 

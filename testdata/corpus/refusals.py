@@ -13,9 +13,9 @@ _LOCAL = re.compile(r"^(/|\./|\.\./|~|\$|\{|<|output|checkpoint-|ckpt|models?/|r
 _MISSING = (
     ("the model", re.compile(r"no file names the model|model is missing|model has no config"), "model"),
     ("the batch", re.compile(r"no file contains the batch|batch is missing"), "batch"),
-    ("the length", re.compile(r"seq is missing"), "seq"),
+    ("the length", re.compile(r"seq is missing|is null, so samples keep their own lengths"), "seq"),
     ("LoRA's layers", re.compile(r"no file names the layers to adapt|lora.targets is empty"), "targets"),
-    ("LoRA's rank", re.compile(r"lora.rank is missing|no file gives their rank"), "rank"),
+    ("LoRA's rank", re.compile(r"lora.rank is missing|no file (gives|sets) their rank"), "rank"),
 )
 _KEYS = {
     "model": ("model_name_or_path", "base_model", "pretrained_model_name_or_path", "model_id", "model_name", "model", "from_pretrained.model", "checkpoint_dir", "_component_", "pretrain", "model_path", "llm_backbone", "flavor", "encoder_name", "base_model_name", "partial_pretrain", "path", "llm_version", "model_name_or_paths", "model_version", "model_arch"),
@@ -59,7 +59,7 @@ def _not_simulated(root, got, facts, text):
 
 def _by_name(root, got, facts, text):
     m = re.search(r"by its name \(([\w-]+)\),? it ", text)
-    if m and m.group(1) in got["path"].lower():
+    if m and re.sub(r"[-_]", "", m.group(1)) in re.sub(r"[-_]", "", got["path"].lower()):
         return "helpful", [("not simulated, by the file's name: " + m.group(1), text[:160])]
     return None
 
@@ -73,17 +73,26 @@ def _from_flags(root, got, facts, text):
 
 def _cannot_run(root, got, facts, text):
     """The files contain something that fails, or something that only the user can supply."""
-    if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default|is not known: (\w+ is not set in the script|it is set in a branch)|PyTorch's GradScaler (fails \(|cannot unscale)", text):
+    if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default|is not known: (\w+ is not set (in|at this point of) the script|it is set in a branch|it takes several values in turn)|PyTorch's GradScaler (fails \(|cannot unscale)", text):
         return "helpful", [("cannot run as it is: " + shape(text)[:90], text[:160])]
-    m = re.search(r"turns adapters on, and (\S+):\d+ (?:gives \w+ the rank|computes their rank)", text)
+    m = re.search(r"turns adapters on, but (?:their rank is set in the program|the program computes their rank) \((\S+):\d+: ", text)
     if m and os.path.exists(os.path.join(root, m.group(1))):
         return "helpful", [("the rank is in the program", text[:160])]
-    if "quantized weights are simulated on one GPU or under ddp" in text or "it runs token by token, which is simulated for" in text:
+    if "quantized weights are simulated on one GPU or under ddp" in text or "it runs token by token, which is simulated " in text or re.search(r"it is not known which layers of \S+ are quantized", text):
         return "helpful", [("not simulated: " + shape(text)[:90], text[:160])]
     m = re.search(r": ((?:\w+\.)*\w+) is not a model that snug knows", text)
     named = re.search(r"([\w./-]+\.ya?ml):\d+: ", text)
     if m and (_in_files(root, got, facts, m.group(1)) or named and _in_files(root, dict(got, path=named.group(1)), facts, m.group(1))):
         return "helpful", [("a class of a model that is not known", m.group(1))]
+    m = re.search(r"the program chooses the layers to adapt \((\S+):\d+: ", text)
+    if m and os.path.exists(os.path.join(root, m.group(1))):
+        return "helpful", [("the layers are chosen by the program", text[:160])]
+    m = re.search(r"lora\.targets (.*?): this model has no linear layer of that name", text)
+    if m and all(_in_files(root, got, facts, w) for w in m.group(1).split(", ")):
+        return "helpful", [("adapters on layers that the model does not have", text[:160])]
+    m = re.search(r"the script writes (\S+) itself, and that file is not here yet", text)
+    if m and m.group(1) in reading.text_of(os.path.join(root, got["path"])):
+        return "helpful", [("a config that the script writes", text[:160])]
     if "which does not exist here; if another config includes this file, name that one" in text:
         return "helpful", [("a part of a config, which another one includes", text[:160])]
     m = re.search(r": (?:--)?([\w.]+)(?:#\d+)?(?: \S+)?: the run .* instead of predicting tokens; give its head", text)
@@ -93,7 +102,8 @@ def _cannot_run(root, got, facts, text):
 
 
 def _in_files(root, got, facts, word):
-    own = reading.text_of(os.path.join(root, got["path"]))
+    path = os.path.join(root, got["path"])
+    own = reading.text_of(path) if os.path.isfile(path) else ""
     low = word.lower().replace("-", "_")
     return low in own.lower().replace("-", "_") or any(low in f"{k} {v}".lower().replace("-", "_") for k, v, _ in facts)
 
@@ -115,7 +125,8 @@ def _unknown_name(root, got, facts, text):
     name = m.group(1)
     if " " in name or name.endswith((".yaml", ".yml", ".json", ".py")):
         return "unhelpful", [("something else taken for the model's name", text[:160])]
-    if not _in_files(root, got, facts, name.split("/")[-1]):
+    named = re.match(r"([\w./+\-@() ]+?):\d+: ", text)  # the file that the message names may be another one
+    if not _in_files(root, got, facts, name.split("/")[-1]) and not (named and _in_files(root, dict(got, path=named.group(1)), facts, name.split("/")[-1])):
         return "unhelpful", [("a model that the file does not name", text[:160])]
     if _LOCAL.match(name) or "$" in name:
         return "helpful", [("the model is a path of the user's own", name)]

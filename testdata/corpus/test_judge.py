@@ -4,8 +4,10 @@ import os
 import tempfile
 import unittest
 
+import facts
 import judge
 import reading
+import reasons
 import runs
 import score
 
@@ -80,7 +82,38 @@ class Verdict(unittest.TestCase):
                             ("python3 -m a.b.main_ppo", "training: run.yaml:1: a/b/main_ppo samples answers; this is not estimated")):
             self.assertEqual(self.judged(text, "refused", error=error)[0], "helpful", error)
         self.assertEqual(self.judged("", "refused", error="run.yaml:1: the program takes its settings from flags (TrlParser); name the shell script that starts it")[0], "unhelpful")
+        for text, error, kind in (
+                ("train_control_net: 1", "training: run.yaml: judging by its name (ru-n), it trains a diffusion model; this is not estimated", "helpful"),
+                ("lora: true", "lora.rank: run.yaml:1: lora turns adapters on, but no file sets their rank; give --lora-rank N", "helpful"),
+                ("lora_r: 8", "lora.rank: run.yaml:1: lora turns adapters on, but no file sets their rank; give --lora-rank N", "unhelpful"),
+                ("lora: true", "lora.rank: run.yaml:1: lora turns adapters on, but the program computes their rank (run.yaml:3: LoraConfig); give --lora-rank N", "helpful"),
+                ("lora: true", "lora.rank: run.yaml:1: lora turns adapters on, but the program computes their rank (none.py:3: LoraConfig); give --lora-rank N", "unhelpful"),
+                ("x: 1", "model: run.yaml:1: --model is not known: it takes several values in turn: a, b; give --model NAME", "helpful"),
+                ("x: 1", 'run.yaml:1: model.name "who/llama-7b-x" is not known; it is neither built in', "unhelpful")):
+            self.assertEqual(self.judged(text, "refused", error=error)[0], kind, error)
         self.assertEqual(self.judged(self.BASE + "rl: dpo\n", "refused", error="training: run.yaml:7: rl dpo trains on pairs; this is not estimated")[0], "helpful")
+
+
+class Programs(unittest.TestCase):
+    def test_unused_constants_are_no_settings(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.py")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("max_seq_length = 75\nbatch_size = 4\ntrain(batch_size)\n")
+            keys = {k for k, _, _ in facts.program(path, "a.py")}
+        self.assertIn("batch_size", keys)
+        self.assertNotIn("max_seq_length", keys)
+
+
+class Reasons(unittest.TestCase):
+    def test_each_reason(self):
+        for error, want in (("training: a.sh:1: --rlhf_type dpo trains on pairs of answers; this is not estimated", "another objective"),
+                            ("weights: a.yml:1: load_in_8bit quantizes them, which is not simulated yet", "another method"),
+                            ('a.yaml:1: model.name "x/y" is a MiniCPM model, which is not simulated; measure the run', "the family is not simulated"),
+                            ('a.yaml:1: model.name "x/y" is not known; did you mean z?', "an unknown name"),
+                            ("--seq is missing; give the tokens per sample (gpt2 accepts up to 1024), or --lengths", "the files lack settings")):
+            self.assertEqual(reasons.reason(dict(outcome="refused", system="x", error=error))[0], want, error)
+        self.assertEqual(reasons.reason(dict(outcome="answered"))[0], "answered")
 
 
 if __name__ == "__main__":

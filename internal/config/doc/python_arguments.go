@@ -112,7 +112,32 @@ func (d *Document) Passed() map[string]string {
 		}
 	}
 	p.castFlags(tokens, out)
+	adapterFlags(tokens, out)
 	return out
+}
+
+// adapterUses maps arguments of PEFT's LoraConfig to the usual names of their flags. The argument's own name may be too
+// short for a flag.
+var adapterUses = map[string]string{"r": "lora_r", "target_modules": "lora_target_modules", "lora_dropout": "lora_dropout", "modules_to_save": "modules_to_save", "use_dora": "use_dora"}
+
+// adapterFlags adds the flags that a program passes to LoraConfig: LoraConfig(r=own.peft_r). The object may be any
+// dataclass, because a name such as peft_r does not show its use.
+func adapterFlags(tokens []pyToken, out map[string]string) {
+	for i, t := range tokens {
+		if t.kind != pyName || t.text != "LoraConfig" || i+1 >= len(tokens) || tokens[i+1].text != "(" {
+			continue
+		}
+		call := tokens[i+1 : i+2+tokens[i+1].closing]
+		for j := 1; j+5 < len(call); j++ {
+			use := adapterUses[call[j].text]
+			if use == "" || call[j+1].text != "=" || !isAttribute(call[j+2:j+5]) || call[j+5].text != "," && call[j+5].text != ")" {
+				continue
+			}
+			if flag := call[j+4].text; out[flag] == "" || out[flag] == call[j].text {
+				out[flag] = use
+			}
+		}
+	}
 }
 
 // BF16 is the use of a flag that turns on autocast to bfloat16.

@@ -150,6 +150,10 @@ func (p *pyParser) arguments(n *node, tokens []pyToken, depth int) {
 	}
 	for _, part := range parts(tokens[open:]) {
 		if len(part) > 2 && part[0].kind == pyName && part[1].text == "=" {
+			if body := lambdaBody(part[2:]); len(body) > 0 && part[0].text == "default_factory" { // of a dataclass's field
+				n.entries = append(n.entries, entry{key: "default", keyStart: part[0].start, value: p.value(body, depth+1)})
+				continue
+			}
 			n.entries = append(n.entries, entry{key: part[0].text, keyStart: part[0].start, value: p.value(part[2:], depth+1)})
 			continue
 		}

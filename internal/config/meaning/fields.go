@@ -3,6 +3,7 @@
 package meaning
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,13 +84,15 @@ func (r *Run) Missing() []Missing {
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", r.noBatch()})
 	}
+	out = append(out, r.openLength(fields)...)
 	if both := r.bothPrecisions(); both != "" {
 		out = append(out, Missing{"precision", both})
 	}
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !r.usualTargets() {
-		out = append(out, Missing{"lora.targets", "no file names the layers to adapt; give --lora-targets all-linear, or names like q_proj,v_proj"})
+		out = append(out, Missing{"lora.targets", cmp.Or(r.programNamesTargets(), "no file names the layers to adapt") + "; give --lora-targets all-linear, or names like q_proj,v_proj"})
 	}
 	out = append(out, r.unknownRank(fields)...)
+	out = append(out, r.partsOfLayer(fields)...)
 	out = append(out, r.refusedQuantization()...)
 	out = append(out, r.uncounted(fields)...)
 	for _, b := range r.BindingsOf("dist.world") {

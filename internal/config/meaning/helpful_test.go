@@ -29,6 +29,8 @@ func TestHelpful(t *testing.T) {
 			"big.json:1: net.hidden_size and net.num_hidden_layers are the sizes of a model"},
 		"a rank in a branch": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(task=T(1), r=16)\n"},
 			"a.sh:1: --use_lora turns adapters on, but their rank is set in the program (a.py:3: LoraConfig, rank 16); give --lora-rank 16 and --lora-targets"},
+		"a rank lines below": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(\n            bias='none',\n            target_modules=(\n                ['q'] if x else ['v']\n            ),\n            r=32,\n        )\n"},
+			"a.sh:1: --use_lora turns adapters on, but their rank is set in the program (a.py:3: LoraConfig, rank 32); give --lora-rank 32"},
 		"a computed rank": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(r=x.r)\n"},
 			"a.sh:1: --use_lora turns adapters on, but the program computes their rank (a.py:3: LoraConfig); give --lora-rank N"},
 		"a mode":          {map[string]string{"a.sh": "python a.py --per_device_train_batch_size 2 --compile=default\n"}, "no file names the model"},

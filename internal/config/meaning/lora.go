@@ -77,6 +77,17 @@ func (r *Run) targets(in map[string]any) {
 	}
 }
 
+// partsOfLayer lists the switch that adapts only queries or values, if the model computes them in one layer: LitGPT
+// adapts that part of the layer with code of its own.
+func (r *Run) partsOfLayer(fields map[string]any) []Missing {
+	name, _ := r.modelInFile().(string)
+	query := r.Trainer().ForSetting("lora.query")
+	if len(query) == 0 || fields["lora"] == nil || !setup.FusesAttention(r.ModelName(name)) {
+		return nil
+	}
+	return []Missing{*refusedFor(r.Primary.File, query[0].Path, "adapts a part of the layer that computes queries, keys and values")}
+}
+
 // upcasts reports whether PEFT casts the adapters to float32. DeepSpeed casts every parameter to its 16-bit type
 // (deepspeed 0.19, runtime/engine.py).
 func (r *Run) upcasts(out map[string]any) bool {
@@ -111,7 +122,20 @@ func (r *Run) peft() bool {
 
 // usualTargets reports whether PEFT chooses the layers if no file names them.
 func (r *Run) usualTargets() bool {
-	return r.peft() && !r.Trainer().NamesTargets
+	return r.peft() && !r.Trainer().NamesTargets && r.programNamesTargets() == ""
+}
+
+// programNamesTargets returns where the program that a script starts chooses the layers; "" if it does not.
+func (r *Run) programNamesTargets() string {
+	if r.Primary == nil {
+		return ""
+	}
+	for _, p := range r.Primary.ProgramTexts(r.Files()) {
+		if at := namedTargets.Index(p.Text); at != nil {
+			return fmt.Sprintf("the program chooses the layers to adapt (%s: LoraConfig)", p.LineOf(at[0]))
+		}
+	}
+	return ""
 }
 
 // unknownRank lists the rank as missing if a file turns adapters on and no file sets it.
@@ -142,8 +166,9 @@ func (r *Run) rankInProgram() string {
 
 // loraConfig matches the call that creates an adapter config, and plainRank the rank among its arguments.
 var (
-	loraConfig = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
-	plainRank  = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`, "r")
+	loraConfig   = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
+	namedTargets = pattern.New(`\bLoraConfig\((?:[^()]|\([^()]*\))*?\btarget_modules\s*=\s*[^N\s]`) // anything but None
+	plainRank    = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`)                   // anchored, so no words: the rank may be lines below
 )
 
 // uncounted lists settings by which adapters take more memory than is simulated.

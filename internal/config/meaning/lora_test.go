@@ -3,6 +3,8 @@
 package meaning
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -42,5 +44,43 @@ func TestLoRAOf(t *testing.T) {
 				t.Errorf("warnings %q", got)
 			}
 		})
+	}
+}
+
+// TestAdaptersOfProgram checks that the rank and layers of a program's LoraConfig are found for the script that starts
+// it: as its flags under their own names, as their defaults, and as literals in the call.
+func TestAdaptersOfProgram(t *testing.T) {
+	const start = "python a.py --model_name_or_path gpt2 --per_device_train_batch_size 2 "
+	const fields = "@dataclass\nclass Own:\n    bottleneck: int = field(default=8)\n    parts: list = field(default_factory=lambda: ['q_proj'])\n"
+	for name, x := range map[string]struct{ flags, program, want string }{
+		"own flags":      {"--use_peft --bottleneck 4 --parts k_proj v_proj\n", fields + "c = LoraConfig(r=own.bottleneck, target_modules=own.parts)\n", "4 [k_proj v_proj]"},
+		"their defaults": {"--use_peft\n", fields + "c = LoraConfig(r=own.bottleneck, target_modules=own.parts)\n", "8 [q_proj]"},
+		"fixed layers":   {"--lora_r 4\n", "def f(own):\n    pass\nc = LoraConfig(r=own.lora_r, target_modules=['up_proj'])\n", "4 [up_proj]"},
+		"another call":   {"--use_peft --bottleneck 4\n", fields + "c = Other(r=own.bottleneck, target_modules=own.parts)\n", "<nil> <nil>"},
+		"changed on use": {"--use_peft --bottleneck 4\n", fields + "c = LoraConfig(r=own.bottleneck * 2)\n", "<nil> <nil>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := fstest.MapFS{"run.sh": {Data: []byte(start + x.flags)}, "a.py": {Data: []byte(x.program)}}
+			run := opened(t, files)
+			lora, _ := run.Fields()["lora"].(map[string]any)
+			if got := fmt.Sprint(lora["rank"], " ", lora["targets"]); got != x.want {
+				t.Errorf("adapters are %s, want %s", got, x.want)
+			}
+		})
+	}
+	files := fstest.MapFS{"run.sh": {Data: []byte(start + "--lora_r 4\n")}, "a.py": {Data: []byte("c = LoraConfig(r=own.lora_r, target_modules=layers(own))\n")}}
+	if got := opened(t, files).Missing(); len(got) != 1 || got[0].Setting != "lora.targets" || !strings.HasPrefix(got[0].Say, "the program chooses the layers to adapt (a.py:1: LoraConfig); give") {
+		t.Errorf("missing with computed layers: %v", got)
+	}
+}
+
+// TestPartsOfLayer checks that LitGPT's LoRA is refused by name for models with one layer for queries, keys and values.
+func TestPartsOfLayer(t *testing.T) {
+	const text = "checkpoint_dir: checkpoints/%s\nlora_r: 8\nlora_query: true\ntrain:\n  micro_batch_size: 2\n  global_batch_size: 8\n  max_seq_length: 64\n"
+	for name, want := range map[string]int{"tiiuae/falcon-7b": 1, "meta-llama/Llama-2-7b-hf": 0} {
+		got := opened(t, fstest.MapFS{"lora.yaml": {Data: fmt.Appendf(nil, text, name)}}).Missing()
+		if len(got) != want || want > 0 && !strings.HasPrefix(got[0].Say, "lora.yaml: lora_query adapts a part of the layer") {
+			t.Errorf("%s: missing %v", name, got)
+		}
 	}
 }

@@ -3,6 +3,8 @@
 package meaning
 
 import (
+	"strings"
+
 	"snug/internal/config/doc"
 	"snug/internal/config/projects"
 	"snug/internal/pattern"
@@ -13,6 +15,10 @@ var unslothModel = pattern.New(`(?m)^[^#\n]*\b(Fast[A-Z]\w*)\.(?:from_pretrained
 
 // ownLayers matches the import of a library that has its own layers and sharding.
 var ownLayers = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(bmtrain|model_center|colossalai)\b`, "bmtrain", "model_center", "colossalai")
+
+// bottleneckAdapters matches the classes of the adapters library (adapter-transformers), whose models have adapters and
+// heads that are added by name.
+var bottleneckAdapters = pattern.New(`(?m)^[^#\n]*\b(\w*AdapterModel\.from_pretrained|\w*AdapterTrainer\b)`, "AdapterModel", "AdapterTrainer")
 
 // ownKernels lists the call by which a script replaces a model's layers, adapters and loss with Unsloth's. These keep
 // less for backward; how much less depends on the model and the version.
@@ -25,6 +31,10 @@ func (r *Run) ownKernels() []Missing {
 		for _, p := range texts {
 			if at := unslothModel.Index(p.Text); at != nil {
 				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "is Unsloth's; its kernels for layers, adapters and loss need less memory than those of transformers")}
+			}
+			if at := bottleneckAdapters.Index(p.Text); at != nil {
+				class, _, _ := strings.Cut(p.Text[at[2]:at[3]], ".")
+				return []Missing{*refusedFor(p.LineOf(at[2]), class, "belongs to the adapters library, whose adapters and heads are not simulated")}
 			}
 			if at := ownLayers.Index(p.Text); at != nil {
 				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "has its own layers and its own sharding")}

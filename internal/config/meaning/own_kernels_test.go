@@ -17,6 +17,8 @@ func TestOwnLayers(t *testing.T) {
 		"BMTrain":       {"import bmtrain as bmt\n", "lab/src/train.py:1: bmtrain has its own layers"},
 		"model_center":  {"import os\nfrom model_center.model import Llama\n", "lab/src/train.py:2: model_center has its own layers"},
 		"Unsloth":       {"m, t = FastLanguageModel.from_pretrained('gpt2')\n", "lab/src/train.py:1: FastLanguageModel is Unsloth's"},
+		"adapters":      {"model = AutoAdapterModel.from_pretrained('bert-base-uncased')\n", "lab/src/train.py:1: AutoAdapterModel belongs to the adapters library"},
+		"its trainer":   {"from adapters import AdapterTrainer\n", "lab/src/train.py:1: AdapterTrainer belongs to the adapters library"},
 		"in a comment":  {"# import bmtrain\nimport torch\n", ""},
 		"another name":  {"import bmtrainer\n", ""},
 		"transformers'": {"from transformers import Trainer\n", ""},

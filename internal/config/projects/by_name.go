@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"snug/internal/config/doc"
 	"snug/internal/config/systems"
@@ -104,13 +105,20 @@ func renamedHits(table *systems.KeyTable, t tree.Tree) (out []hit) {
 		}
 		for i, v := range t.Index().Named(name) {
 			for _, k := range table.ByName[usual] {
-				if table.All[k].Path == "**."+usual && len(v.Path) > 0 && strings.HasPrefix(v.Path[len(v.Path)-1], "-") {
+				if table.All[k].Path == "**."+usual && isFlagOrField(v.Path) {
 					out = append(out, hit{i, k})
 				}
 			}
 		}
 	}
 	return out
+}
+
+// isFlagOrField reports whether a path names a flag, or a field of a class, which is a flag of the program that parses
+// it.
+func isFlagOrField(p doc.Path) bool {
+	n := len(p)
+	return n > 0 && strings.HasPrefix(p[n-1], "-") || n > 1 && p[n-2] != "" && unicode.IsUpper(rune(p[n-2][0]))
 }
 
 // endsIn reports whether a name ends with a pattern's steps.

@@ -47,6 +47,49 @@ func (p *Found) parsingProgram(name string) *Source {
 	return s
 }
 
+// scriptOfProgram returns a shell script that names the model but no batch, if the only program that it trains with has a
+// default for the batch: in its parser or dataclass, or as the default of TrainingArguments. It returns nil for
+// anything else.
+func (p *Found) scriptOfProgram(name string) *Source {
+	d := p.opened(name)
+	if d == nil || d.Format() != doc.Shell {
+		return nil
+	}
+	shell := *systems.Shell()
+	shell.AlsoTelling = append(slices.Clone(shell.AlsoTelling), "model")
+	t := tree.New(tree.Layer{File: name, Doc: d})
+	t.Renamed = renamed(p.files, name, d)
+	s := NewSource(name, &shell, t)
+	program := s.programSource(p.files)
+	if program == nil {
+		return nil
+	}
+	s.program = s.programTrainer(p.files)
+	found, err := s.Bind()
+	if err != nil || !slices.ContainsFunc(found, func(b Bound) bool { return b.Setting == "model" }) {
+		return nil
+	}
+	if !s.trainerSetsBatch() && !program.setsBatch() {
+		return nil
+	}
+	p.Notes = append(p.Notes, fmt.Sprintf("%s sets no batch; the default of %s is counted", name, program.File))
+	return s
+}
+
+// setsBatch reports whether a program's code has one batch, such as the default of a flag.
+func (s *Source) setsBatch() bool {
+	found, err := s.Bind()
+	return err == nil && slices.ContainsFunc(found, func(b Bound) bool {
+		_, is := b.Value.(int)
+		return is && b.Setting == "batch" && len(b.rivals) == 0
+	})
+}
+
+// trainerSetsBatch reports whether the trainer of a script's program has a default for the batch.
+func (s *Source) trainerSetsBatch() bool {
+	return s.program != nil && slices.ContainsFunc(s.program.ForSetting("batch"), func(k *systems.Key) bool { return k.Default != "" })
+}
+
 // withoutSettings returns the error for a named file that contains no settings.
 func (p *Found) withoutSettings(name string) error {
 	data, err := p.files.ReadFile(name)
@@ -113,6 +156,16 @@ func (p *Found) scriptWithoutSettings(name string) error {
 			return fmt.Errorf("training: %s: %s %s; this is not estimated; measure it: snug profile -- <your command>", s.LineOf(d, at[2]), Submatch(d, at, 1), c.Does)
 		}
 	}
+	if at := hereDocument.Index(d.Text()); at != nil {
+		group := 2 // the position of the file's name: before or after the here-document
+		if at[group] < 0 {
+			group = 4
+		}
+		file := d.Text()[at[group]:at[group+1]]
+		if strings.Count(d.Text(), path.Base(file)) > 1 { // it is also passed to something
+			return fmt.Errorf("%s: the script writes %s itself, and that file is not here yet; run that part of the script once, and then name the file: --config-path %s", s.LineOf(d, at[0]), file, file)
+		}
+	}
 	started := slices.DeleteFunc(s.Started(), func(p StartedProgram) bool { return strings.HasPrefix(p.Name, "python") })
 	if len(started) == 0 {
 		return noSettings(name)
@@ -123,6 +176,9 @@ func (p *Found) scriptWithoutSettings(name string) error {
 	}
 	return fmt.Errorf("%s:%d: %s gets no batch here, and no file contains the batch; if it reads a config, name it: --config-path FILE, or give --model NAME --batch N --seq N", name, first.Line, first.Name)
 }
+
+// hereDocument matches a command that writes a config from a here-document: cat > a.yaml <<EOF, or the other way round.
+var hereDocument = pattern.New(`(?m)^[^#\n]*?(?:\b(?:cat|tee)\b[^\n<]*?[> ]"?([\w./-]+\.(?:ya?ml|json|toml))"?\s*<<|<<[^\n]*>\s*"?([\w./-]+\.(?:ya?ml|json|toml)))`, "<<")
 
 // noSettings returns the error for a file that is not a config.
 func noSettings(name string) error {

@@ -27,13 +27,14 @@ func (p *Found) bindProgram() {
 		return
 	}
 	p.Program = s
-	found, err := s.Bind()
-	if err != nil {
-		return // the program is not a config, so errors in it are ignored
-	}
 	given := map[string]bool{}
 	for _, b := range p.Bound {
 		given[b.Setting] = true
+	}
+	s.rankGiven = given["lora.rank"]
+	found, err := s.Bind()
+	if err != nil {
+		return // the program is not a config, so errors in it are ignored
 	}
 	for _, b := range found {
 		group, _, _ := strings.Cut(b.Setting, ".")
@@ -62,5 +63,7 @@ func (s *Source) programSource(files Files) *Source {
 	}
 	system := *systems.OfProgram(programs[0].Text)
 	system.AlsoTelling = append(systems.SettingNames(), filesOwn...)
-	return NewSource(programs[0].File, &system, tree.New(withParsers(files, programs[0].File, d)...))
+	t := tree.New(withParsers(files, programs[0].File, d)...)
+	t.Renamed = usualNames(d)
+	return NewSource(programs[0].File, &system, t)
 }

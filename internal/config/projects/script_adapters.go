@@ -21,7 +21,8 @@ func isLoraConfig(text string) bool {
 }
 
 // adaptersInCode adds bindings for the arguments of a Python script's LoraConfig, if there is only one and
-// its rank is a number. If there are several, it is not known which one the program uses.
+// its rank is a number, or comes from the shell script that starts the program. If there are several, it is not known
+// which one the program uses.
 func (s *Source) adaptersInCode(out []Bound) ([]Bound, error) {
 	var calls []tree.Place
 	s.Tree.Walk(func(p doc.Path, v doc.Value) {
@@ -47,7 +48,7 @@ func (s *Source) adaptersInCode(out []Bound) ([]Bound, error) {
 			found = append(found, *b)
 		}
 	}
-	if !slices.ContainsFunc(append(out, found...), func(b Bound) bool { _, is := b.Value.(int); return is && b.Setting == "lora.rank" }) {
+	if !s.rankGiven && !slices.ContainsFunc(append(out, found...), func(b Bound) bool { _, is := b.Value.(int); return is && b.Setting == "lora.rank" }) {
 		return out, nil
 	}
 	for _, k := range systems.LoRAMade() {

@@ -22,6 +22,8 @@ type Source struct {
 	// program is the system of the Python program that a shell script starts, if that program is in the folder
 	// and its code shows the system.
 	program *systems.System
+	// rankGiven reports whether the shell script that starts this program sets the rank of its adapters.
+	rankGiven bool
 
 	// Results that are used repeatedly are computed once.
 	Bind      func() ([]Bound, error) // the settings

@@ -30,7 +30,7 @@ var swift = System{
 	},
 	Keys: keysOf(swiftKeys),
 
-	Behaviour: Behaviour{CeilsAccumulation: true},
+	Behaviour: Behaviour{CeilsAccumulation: true, LengthOfModel: true}, // 4.6, base_args.py: max_length is max_model_len
 	Loading: Loading{
 		Loop: "trainer", LoadsTyped: true, AutocastsAsLoaded: true,
 		Reentrant: &Reentrance{Answers: true, Except: setup.DDP}, // 4.6, trainers/mixin.py: _fix_gradient_checkpointing
@@ -61,6 +61,7 @@ func swiftKeys() []Key {
 		{Setting: "eval.batch", Path: "per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: swiftTrain},
 		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: swiftSFT},
 		{Setting: "eval.when", Path: "split_dataset_ratio", Kind: Above0, Source: swiftSFT},
+		{Setting: "noted", Path: "neftune_noise_alpha", Kind: Above0, Means: "adds noise to the embeddings", Then: takesEither, Source: swiftTrain},
 	}
 	for _, k := range hfKeys() {
 		switch k.Path {

@@ -95,6 +95,8 @@ type Behaviour struct {
 	KnownProgram bool
 	// JoinsTarget means that a sample is one sequence of a source and a target.
 	JoinsTarget bool
+	// LengthOfModel means that samples may be as long as the model accepts if the file sets no length.
+	LengthOfModel bool
 	// LoRAKernels are the kernels that replace PEFT's layers by default; "" for none.
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.
