@@ -1,4 +1,4 @@
-# Few targets: everything else is an argument of go.
+# Only a few targets; for everything else, run go directly.
 .PHONY: build test bench accuracy lint fuzz mutants
 
 build:            ## the program, into bin/snug

@@ -68,15 +68,17 @@ func TestEveryFieldIsASetting(t *testing.T) {
 // TestEveryWordHasAConstant compares the constants with the allowed words in the table.
 func TestEveryWordHasAConstant(t *testing.T) {
 	have := map[string][]any{
-		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SequenceClassification, TokenClassification},
+		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, Diffusion, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice},
 		"precision":            {FP32, AmpBF16, AmpFP16, BF16, FP16},
 		"weights":              {Float32, BFloat16, Float16, Saved},
-		"optimizer":            {Adafactor, Adagrad, Adam, AdamAmsgrad, AdamFused, AdamLoop, Adamax, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, Lion, Lion8Bit, NAdam, RAdam, RMSprop, SGD, SGDMomentum},
+		"optimizer":            {Adafactor, Adagrad, Adam, AdamAmsgrad, AdamFused, AdamLoop, Adamax, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, AdamWTorchAO8Bit, Lion, Lion8Bit, NAdam, RAdam, RMSprop, SGD, SGDMomentum},
 		"reference":            {ReferenceModel, ReferenceAdapters, ReferenceBefore, ReferenceNone},
 		"loss":                 {ModelLoss, TRLLoss, LigerLoss, UnslothLoss},
 		"unsloth":              {UnslothRope, UnslothNorm},
+		"freeze":               {VisionTower, Projector, Language},
 		"liger":                {LigerRope, LigerNorm, LigerMLP, LigerAll},
 		"attention":            {SDPA, Eager, Flash},
+		"lora.tuner":           {LoRATuner, IA3Tuner},
 		"quantization.type":    {NF4, FP4},
 		"quantization.compute": {BFloat16, Float16, Float32}, "quantization.adapters": {BFloat16, Float16, Float32},
 		"dist.kind":        {DDP, FSDP1, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3},
@@ -102,9 +104,9 @@ func TestEveryWordHasAConstant(t *testing.T) {
 func TestSetupComesBack(t *testing.T) {
 	yes := true
 	want := &Setup{
-		ID: "x", Model: Model{Name: "gpt2", Head: CausalLM}, Batch: 2, Seq: 64, TargetSeq: 3, Lengths: "30,50", Tokenizer: "tokenizer.json", Seed: 2, Loop: ScriptLoop, Positives: 4, Negatives: 5, Completion: 9, Reference: ReferenceModel, Precision: AmpBF16,
+		ID: "x", Model: Model{Name: "gpt2", Head: CausalLM}, Batch: 2, Seq: 64, TargetSeq: 3, Lengths: "30,50", Tokenizer: "tokenizer.json", Seed: 2, Loop: ScriptLoop, Images: 1, ImageSize: 28, ImageWidth: 56, Freeze: []Part{VisionTower}, Positives: 4, Negatives: 5, Choices: 6, Completion: 9, Resolution: 64, Reference: ReferenceModel, Precision: AmpBF16,
 		Weights: BFloat16, Optimizer: Lion, Checkpointing: true, Loss: TRLLoss, Liger: []LigerLayer{LigerNorm}, Unsloth: []UnslothLayer{UnslothRope}, Attention: Eager,
-		AttentionMask: &yes, Accumulation: 6, Clip: true, Compile: true, Evaluation: &Evaluation{3, 2, 9, true}, SetToNone: &yes, UseReentrant: &yes, LoRA: &LoRA{7, 8, 0.5, []string{"c_attn"}, true, true, []string{"lm_head"}},
+		AttentionMask: &yes, Accumulation: 6, Clip: true, Compile: true, Evaluation: &Evaluation{3, 2, 9, true}, SetToNone: &yes, UseReentrant: &yes, LoRA: &LoRA{7, 8, 0.5, []string{"c_attn"}, true, LoRATuner, nil, true, []string{"lm_head"}},
 		Quantization: &Quantization{4, FP4, true, Float16, true, true, BFloat16}, Allocator: "expandable_segments:True",
 		Dist: &Dist{FSDP2, 8, true, BFloat16, Float32, LoadSharded}, Limit: 9, Versions: Versions{"2.11", "5.1", "13.0", "0.50", "0.21", "1.16", "1.15"}, Steps: 10,
 	}

@@ -25,10 +25,23 @@ type Setup struct {
 	Seed int `json:"seed,omitempty"`
 	// Loop is what the code around the model does with its results.
 	Loop Loop `json:"loop,omitempty"`
+	// Images is the number of images per sample, for models with a vision tower; Seq includes their tokens.
+	Images int `json:"images,omitempty"`
+	// ImageSize is the height of the images in pixels, after resizing, and their width unless ImageWidth is given.
+	// Models whose processor resizes every image to the same size need neither.
+	ImageSize int `json:"image_size,omitempty"`
+	// ImageWidth is the width of the images, if they are not square.
+	ImageWidth int `json:"image_width,omitempty"`
+	// Freeze lists the parts of a model with a vision tower that are not trained and get no adapters.
+	Freeze []Part `json:"freeze,omitempty"`
 	// Positives is the number of positive samples per anchor, for Encoder.
 	Positives int `json:"positives,omitempty"`
 	// Negatives is the number of negative samples per anchor, for Encoder.
 	Negatives int `json:"negatives,omitempty"`
+	// Choices is the number of texts to choose from per sample, for MultipleChoice; 0 means 4, as in SWAG.
+	Choices int `json:"choices,omitempty"`
+	// Resolution is the width and height of the images in pixels, for diffusion models; 0 means 512.
+	Resolution int `json:"resolution,omitempty"`
 	// Completion is the number of tokens in a sample that belong to the answer, for loops that compare answers; 0
 	// means half of them.
 	Completion int `json:"completion,omitempty"`
@@ -112,8 +125,8 @@ type Model struct {
 
 // LoRA freezes everything except low-rank adapters on the named linear layers.
 type LoRA struct {
-	// Rank is the rank of the adapters. It is required.
-	Rank int `json:"rank"`
+	// Rank is the rank of the adapters. It is required, except with IA3.
+	Rank int `json:"rank,omitempty"`
 	// Alpha scales the adapters' output. It does not affect memory.
 	Alpha float64 `json:"alpha,omitempty"`
 	// Dropout is the dropout probability of the adapters' input. Above 0, the mask takes memory.
@@ -124,6 +137,10 @@ type LoRA struct {
 	// PEFT says whether the PEFT library makes the adapters, which are then float32, with inputs cast to match. It is
 	// implied if Targets is empty.
 	PEFT bool `json:"peft,omitempty"`
+	// Tuner is PEFT's method; the default is LoRATuner. IA3Tuner has no Rank.
+	Tuner Tuner `json:"tuner,omitempty"`
+	// Feedforward lists the targets whose inputs IA3 scales, instead of their outputs.
+	Feedforward []string `json:"feedforward,omitempty"`
 	// DoRA is PEFT's use_dora.
 	DoRA bool `json:"dora,omitempty"`
 	// Save lists the layers that are trained in full along with the adapters: PEFT's modules_to_save.
@@ -146,7 +163,7 @@ type Evaluation struct {
 // Quantization describes frozen weights quantized by bitsandbytes, with PEFT adapters on top: QLoRA. The fields are
 // those of transformers' BitsAndBytesConfig.
 type Quantization struct {
-	// Bits must be 4; other widths are not simulated.
+	// Bits must be 4 or 8; other widths are not simulated.
 	Bits int `json:"bits"`
 	// Type is the number format of the bits.
 	Type QuantType `json:"type,omitempty"`

@@ -9,7 +9,7 @@ type Loop string
 
 // The loops known by name.
 const (
-	StepLoop       Loop = "step"                  // a step in its own function; the default
+	StepLoop       Loop = "step"                  // each step runs in its own function; the default
 	ScriptLoop     Loop = "script"                // at the top level of a script, as in tutorials
 	TrainerLoop    Loop = "trainer"               // transformers' Trainer
 	AccelerateLoop Loop = "accelerate"            // accelerate's examples
@@ -22,8 +22,12 @@ const (
 	ORPOLoop       Loop = "trl-orpo"              // TRL's ORPOTrainer, with pairs
 	CPOLoop        Loop = "trl-cpo"               // TRL's CPOTrainer, with pairs; also SimPO
 	GRPOLoop       Loop = "trl-grpo"              // TRL's GRPOTrainer
+	AxolotlDPOLoop Loop = "axolotl-dpo"           // Axolotl's rl dpo and ipo
+	FactoryDPOLoop Loop = "llama-factory-dpo"     // LLaMA-Factory's stage dpo; also ORPO and SimPO
+	FactoryKTOLoop Loop = "llama-factory-kto"     // LLaMA-Factory's stage kto
 	SentenceLoop   Loop = "sentence-transformers" // the library's trainer, for Encoder
 	TimmLoop       Loop = "timm"                  // timm's train.py, for image models
+	DiffusersLoop  Loop = "diffusers"             // diffusers' train_text_to_image.py and train_text_to_image_lora.py
 	TorchtuneLoop  Loop = "torchtune"             // torchtune's recipes for one device
 	LitGPTLoop     Loop = "litgpt"                // LitGPT's finetuning, with its own model
 	NanoGPTLoop    Loop = "nanogpt"               // nanoGPT's train.py, with its own model
@@ -78,6 +82,8 @@ const (
 	RMSprop     Optimizer = "rmsprop"
 	Lion        Optimizer = "lion"
 	Lion8Bit    Optimizer = "lion-8bit" // from bitsandbytes
+
+	AdamWTorchAO8Bit Optimizer = "adamw-torchao-8bit" // from torchao
 )
 
 // Attention is an attention implementation.
@@ -102,11 +108,16 @@ const (
 	// similarities. It uses Setup.Positives and Setup.Negatives.
 	Encoder             Head = "encoder"
 	ImageClassification Head = "image-classification"
+	Diffusion           Head = "diffusion"
 	// SequenceClassification assigns each text to one of the config's num_labels classes. With one class, or another
 	// problem_type in the config, its labels are numbers.
 	SequenceClassification Head = "sequence-classification"
 	// TokenClassification assigns each token to one of the classes.
 	TokenClassification Head = "token-classification"
+	// QuestionAnswering finds the first and the last token of an answer.
+	QuestionAnswering Head = "question-answering"
+	// MultipleChoice chooses one of several texts. It uses Setup.Choices.
+	MultipleChoice Head = "multiple-choice"
 )
 
 // Reference is what a loop compares answers with.
@@ -141,6 +152,16 @@ const (
 	UnslothNorm UnslothLayer = "norm"
 )
 
+// Part is a part of a model with a vision tower.
+type Part string
+
+// The parts.
+const (
+	VisionTower Part = "vision"    // the tower that sees the images
+	Projector   Part = "projector" // what turns its hidden states into features: a projector or a merger
+	Language    Part = "language"  // the text model, with its embeddings and its head
+)
+
 // LigerLayer is a kind of layer that Liger has kernels for.
 type LigerLayer string
 
@@ -150,6 +171,15 @@ const (
 	LigerNorm LigerLayer = "norm"
 	LigerMLP  LigerLayer = "mlp" // the activation between the matrix products of an MLP or an expert
 	LigerAll  LigerLayer = "all"
+)
+
+// Tuner is a method of PEFT.
+type Tuner string
+
+// The methods.
+const (
+	LoRATuner Tuner = "lora" // the default
+	IA3Tuner  Tuner = "ia3"  // vectors that scale the layers' inputs and outputs
 )
 
 // QuantType is the number format of a 4-bit weight.

@@ -63,6 +63,8 @@ CASES = {
     "swift": [("sft.yaml", yaml, {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 4, "gradient_checkpointing": False, "deepspeed": "zero2"})],
     "torchtune": [("1B_lora.yaml", omegaconf, {"batch_size": 2, "gradient_accumulation_steps": 16, "enable_activation_checkpointing": True, "tokenizer.max_seq_len": 4096})],
     "composer": [("dolly.yaml", omegaconf, {"device_train_microbatch_size": 4, "global_train_batch_size": 48, "train_loader.dataset.max_seq_len": 2048})],
+    "olmo": [("OLMo2-tiny.yaml", omegaconf, {"device_train_microbatch_size": 4, "global_train_batch_size": 64, "activation_checkpointing": "whole_layer"})],
+    "gpt_neox": [("tiny.yml", yaml, {"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8, "checkpoint-activations": True})],
     "nanotron": [("config_tiny.yaml", yaml, {"tokens.micro_batch_size": 4, "tokens.batch_accumulation_per_replica": 2, "parallelism.recompute_layer": True, "data_stages.1.data.num_loading_workers": 2})],
     "torchtitan": [("llama3_8b.toml", toml, {"training.local_batch_size": 2, "training.seq_len": 4096, "activation_checkpoint.mode": "full"})],
     "ultralytics": [("yolo.yaml", yaml, {"batch": 32, "nbs": 64, "workers": 4})],

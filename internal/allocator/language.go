@@ -30,7 +30,7 @@ import (
 // Empty lines and lines that begin with # are skipped. An allocation that does not fit prints its message and the
 // script continues; its ID remains unused. Any other mistake ends the script with an error that names the line.
 
-// scriptTotal is the memory of the card in a script that does not set it: too much to run out.
+// scriptTotal is the memory of the card in a script that does not set it: more than any script uses.
 const scriptTotal = 1 << 40
 
 // RunScript runs the script in r against an allocator for PyTorch v and writes its output to w.

@@ -52,7 +52,7 @@ func endsCleanly(rest string) bool {
 
 func (v Version) check() error {
 	if v.Major != 2 || v.Minor < Oldest.Minor || v.Minor > Latest.Minor+1 {
-		return fmt.Errorf("the allocator of PyTorch %s is not known; versions %s to %s are", v, Oldest, Latest)
+		return fmt.Errorf("the allocator of PyTorch %s is not modelled; versions %s to %s are", v, Oldest, Latest)
 	}
 	return nil
 }

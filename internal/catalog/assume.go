@@ -15,7 +15,7 @@ import (
 
 // neutralWords describe how a model was trained or stored, not its architecture.
 var neutralWords = []string{
-	"hf", "chat", "instruct", "it", "base", "pt", "meta", "sft", "dpo", "orpo", "kto", "simpo", "ppo", "grpo", "finetuned",
+	"hf", "chat", "instruct", "it", "base", "pt", "meta", "sft", "dpo", "orpo", "kto", "simpo", "ppo", "grpo", "finetuned", "checkpoints",
 }
 
 var (

@@ -226,5 +226,5 @@ func newChecked(a *estimate.Answer, card gpu.Card, from string, warnings []strin
 // effectiveBatch returns the samples per optimizer step over all GPUs.
 func effectiveBatch(a *estimate.Answer) int {
 	s := a.Setup
-	return s.Batch * max(s.Accumulation, s.Script.Accumulation(), 1) * max(s.Dist.World(), 1)
+	return s.Batch * a.Run.Micros(s) * max(s.Dist.World(), 1)
 }

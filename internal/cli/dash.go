@@ -23,8 +23,8 @@ func isModel(cmd *cobra.Command, args []string) bool {
 	return profile != nil && !profile.Changed && len(args) == 1
 }
 
-// isRead reports whether the arguments are files to read rather than a training command. That is possible for a
-// command that starts another only with --watch.
+// isRead reports whether the arguments are files to read rather than a training command. This applies only to
+// commands with a --watch flag, without which they start nothing.
 func isRead(cmd *cobra.Command, args []string) bool {
 	watch := cmd.Flags().Lookup("watch")
 	if watch == nil || watch.Changed {

@@ -138,7 +138,7 @@ var lacks = map[string]string{
 	"history delete 3 4":                                                     "there is no run 3",
 	"revert --changes 3":                                                     "changes can be undone, not 3",
 	"predict a.pickle@batch=2,seq=128 b.pickle@batch=3,seq=128      c.pickle@batch=2,seq=192 --at batch=16,seq=512": "reading c.pickle",
-	"estimate --model memory.snug --batch 64 --lengths lognormal:160,0.6,1024":                                      "the steps in the profile do not differ",
+	"estimate --model memory.snug --batch 64 --lengths lognormal:160,0.6,1024":                                      "the recorded steps do not differ",
 }
 
 // words returns the words of a command line. A word in quotes may contain spaces.

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -127,7 +126,10 @@ func (r estimateReport) weights(b *strings.Builder) {
 // settings describes the run, with related settings together.
 func settings(x *setup.Setup) []string {
 	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
-	if x.Rows() > 1 {
+	switch {
+	case x.Choices > 0:
+		batch += fmt.Sprintf(" × %s choices", term.Count(x.Choices))
+	case x.Rows() > 1:
 		batch += fmt.Sprintf(" × %s rows", term.Count(x.Rows()))
 	}
 	if x.Seq > 0 {
@@ -140,7 +142,7 @@ func settings(x *setup.Setup) []string {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
 	}
 	out := []string{batch}
-	if head := cmp.Or(x.Script.Head(), x.Model.Head); x.Model.Program == nil && headed(head) {
+	if head := x.TrainedHead(); x.Model.Program == nil && headed(head) {
 		out = append(out, head+" head") // models of this kind are trained with various heads
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Sizes)) {
@@ -151,7 +153,11 @@ func settings(x *setup.Setup) []string {
 
 // headed reports whether models with this head are also trained with other heads.
 func headed(head string) bool {
-	return head == "masked-lm" || head == "encoder" || head == "sequence-classification" || head == "token-classification"
+	switch head {
+	case "masked-lm", "encoder", "sequence-classification", "token-classification", "question-answering", "multiple-choice":
+		return true
+	}
+	return false
 }
 
 // wrap joins words into lines that fit.

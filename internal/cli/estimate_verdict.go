@@ -86,7 +86,9 @@ func (r estimateReport) sentence() string {
 		text = "fits "
 	}
 	text += where
-	if *r.Fits && r.MightNotFit() {
+	unsure := *r.Fits && r.MightNotFit()
+	wide := unsure && need < size-size/20 // it leaves room, but the estimate may be far off
+	if unsure && !wide {
 		text += ", but only just"
 	}
 	text += fmt.Sprintf(": %v of %v", units.Bytes(need), units.Bytes(size))
@@ -95,6 +97,9 @@ func (r estimateReport) sentence() string {
 		text += fmt.Sprintf(", %v to spare", units.Bytes(size-need))
 	case !*r.Fits && need > size:
 		text += fmt.Sprintf(", %v too much", units.Bytes(need-size))
+	}
+	if most := r.Interval[1] + need - r.PeakReserved; wide && most > size {
+		text += fmt.Sprintf(", but it may take up to %v", units.Bytes(most))
 	}
 	return text
 }

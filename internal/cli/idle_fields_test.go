@@ -37,6 +37,7 @@ var (
 	loraBase   = modernBase.with(fieldBase{"lora.rank": 8, "lora.targets": []string{"q_proj", "v_proj"}, "lora.peft": true})
 	qloraBase  = loraBase.with(fieldBase{"quantization.bits": 4})
 	shardBase  = modernBase.with(fieldBase{"dist.kind": "fsdp2", "dist.world": 4})
+	visionBase = fieldBase{"model.name": "qwen2-vl-2b", "batch": 1, "seq": 64, "precision": "bf16", "steps": 2}
 	evalBase   = modernBase.with(fieldBase{"evaluation.batch": 4, "evaluation.batches": 2})
 )
 
@@ -53,6 +54,7 @@ var fieldBases = []struct {
 	{"target_seq", fieldBase{"model.name": "t5-small", "batch": 2, "seq": 64, "steps": 2}},
 	{"positives", fieldBase{"model.name": "bert-base", "model.head": "encoder", "batch": 4, "seq": 32}},
 	{"negatives", fieldBase{"model.name": "bert-base", "model.head": "encoder", "batch": 4, "seq": 32}},
+	{"choices", fieldBase{"model.name": "bert-base", "model.head": "multiple-choice", "batch": 4, "seq": 32}},
 	{"model.head", fieldBase{"model.name": "bert-base", "batch": 4, "seq": 32}},
 	{"seed", fieldBase{"model.name": "gpt2", "batch": 2, "steps": 2, "lengths": map[string]any{"uniform": []int{8, 512}}}},
 	{"lora.", loraBase}, {"quantization.", qloraBase}, {"lora.peft", modernBase.with(fieldBase{"precision": "bf16", "lora.rank": 8, "lora.targets": []string{"q_proj"}})},
@@ -63,6 +65,8 @@ var fieldBases = []struct {
 	{"evaluation.every", fieldBase{"model.name": "qwen2.5-0.5b", "batch": 2, "seq": 64, "steps": 3, "evaluation.batch": 16}},
 	{"versions.bitsandbytes", qloraBase}, {"versions.peft", loraBase}, {"versions.trl", modernBase.with(fieldBase{"loss": "trl"})},
 	{"accumulation", plainBase},
+	{"resolution", fieldBase{"model.name": "stable-diffusion-v1-5", "batch": 1, "precision": "amp-fp16", "lora.rank": 4, "steps": 2}},
+	{"images", visionBase}, {"freeze", visionBase}, {"image_size", visionBase.with(fieldBase{"images": 1, "image_size": 112})}, {"image_width", visionBase.with(fieldBase{"images": 1, "image_size": 56})},
 	{"use_reentrant", fieldBase{"model.name": "bert-base", "model.head": "sequence-classification", "batch": 64, "seq": 128, "checkpointing": true}},
 }
 
@@ -70,11 +74,12 @@ var fieldBases = []struct {
 var fieldValues = map[string][]any{
 	"accumulation": {4}, "seq": {128}, "batch": {3}, "target_seq": {32}, "steps": {1}, "seed": {7}, "limit": {uint64(1 << 30)},
 	"lengths": {[]int{16, 64}, map[string]any{"uniform": []int{8, 128}}}, "tokenizer": {"tokenizer.json"}, "allocator": {"expandable_segments:True", "max_split_size_mb:32"},
-	"loop": {"script", "trainer"}, "positives": {1}, "negatives": {2}, "lora.rank": {64}, "lora.alpha": {32}, "lora.dropout": {0.1},
-	"lora.targets": {[]string{"q_proj"}, []string{"all-linear"}}, "lora.save": {[]string{"embed_tokens"}}, "dist.world": {8}, "unsloth": {[]string{"rope"}, []string{"norm"}}, "liger": {[]string{"all"}, []string{"rope"}, []string{"norm"}, []string{"mlp"}},
+	"loop": {"script", "trainer"}, "positives": {1}, "negatives": {2}, "choices": {3}, "lora.rank": {64}, "lora.alpha": {32}, "lora.dropout": {0.1},
+	"lora.targets": {[]string{"q_proj"}, []string{"all-linear"}}, "lora.save": {[]string{"embed_tokens"}}, "lora.feedforward": {[]string{"down_proj"}}, "dist.world": {8}, "unsloth": {[]string{"rope"}, []string{"norm"}}, "liger": {[]string{"all"}, []string{"rope"}, []string{"norm"}, []string{"mlp"}},
 	"evaluation.batch": {16}, "evaluation.every": {1, 100}, "evaluation.batches": {8}, "quantization.bits": {8},
 	"versions.torch": {"2.4", "2.12"}, "versions.transformers": {"4.45", "5.10"}, "versions.cuda": {"12.4"}, "versions.bitsandbytes": {"0.45"},
 	"versions.peft": {"0.17"}, "versions.trl": {"1.15", "1.10", "0.29"}, "versions.accelerate": {"1.2"}, "completion": {16}, "reference": {"precomputed"},
+	"resolution": {256}, "images": {1}, "image_size": {56}, "image_width": {112}, "freeze": {[]string{"vision"}, []string{"projector"}},
 }
 
 // impliedDefaults are the default values, in their bases, of fields that have no default in the table.

@@ -8,11 +8,23 @@ import (
 	"strings"
 )
 
-// trainingCalls are calls. A training script contains at least one of them.
+// trainingCalls lists calls of which every training script contains at least one.
 var trainingCalls = [][]byte{[]byte(".backward("), []byte(".train("), []byte(".fit(")}
 
-// loneScript returns the only script in the folder that trains a model, as a loop; "" if there is none, or several.
-func (f *projectFlags) loneScript() string {
+// loneLoop returns the only script in the folder that trains a model, or else the only notebook, as a loop; "" if there
+// is none, or several.
+func (f *projectFlags) loneLoop() string {
+	if script := f.loneScript(); script != "" {
+		return script
+	}
+	return f.lone(".ipynb")
+}
+
+// loneScript returns the only script in the folder that trains a model; "" if there is none, or several.
+func (f *projectFlags) loneScript() string { return f.lone(".py") }
+
+// lone returns the only file with an extension in the folder that trains a model; "" if there is none, or several.
+func (f *projectFlags) lone(ext string) string {
 	found := ""
 	in := projectFiles{f.folder}
 	entries, err := in.ReadDir(".")
@@ -20,7 +32,7 @@ func (f *projectFlags) loneScript() string {
 		return ""
 	}
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".py") || strings.ContainsAny(e.Name(), " \t'\"") || !e.Type().IsRegular() || !in.trains(e.Name()) {
+		if filepath.Ext(e.Name()) != ext || strings.ContainsAny(e.Name(), " \t'\"") || !e.Type().IsRegular() || !in.trains(e.Name()) {
 			continue
 		}
 		if found != "" {

@@ -16,7 +16,7 @@ import (
 // Page is a file that ships with the program: a man page or the completions for a shell.
 type Page struct {
 	Name string // snug-estimate.1, snug.bash, _snug, snug.fish, snug.ps1
-	Data []byte
+	Data []byte // its contents
 }
 
 // Pages returns the man pages of all commands and the completions for all shells, generated from the commands. date is

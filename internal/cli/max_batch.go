@@ -32,8 +32,8 @@ that --gpu names, or else the card of this machine (ignored with --json).
 
 Each batch is tried in a full simulated run at that limit, so fragmentation and
 the allocator's retries are included. Also shows the largest batch that is sure
-to fit, even if the estimate is off by as much as earlier ones: sure_batch in
-the output of --json, after max_batch and peak_reserved; 0 if none is.`
+to fit, even if the estimate is off by as much as earlier ones were: sure_batch
+in the output of --json, after max_batch and peak_reserved; 0 if none is.`
 
 func newMaxBatch(env Env) *cobra.Command {
 	var o maxBatchOptions
@@ -247,7 +247,7 @@ func (m edge) text(card gpu.Card) string {
 		text = fmt.Sprintf("The largest batch that fits %s is %s, with %v. It fits because PyTorch empties its cache; with more memory it would take %v. %s would need %v and does not fit.", into,
 			term.Count(m.MaxBatch), held(m.Best), m.roomy, term.Count(m.MaxBatch+1), held(m.Next))
 	}
-	off := "if the estimate is off by as much as earlier ones."
+	off := "if the estimate is off by as much as earlier ones were."
 	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile does not determine
 		off = "if the run takes more than estimated."
 	}

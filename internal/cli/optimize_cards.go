@@ -33,13 +33,17 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows in
 	if first.Params > 0 {
 		params = term.Count(first.Params) + " parameters, "
 	}
-	fmt.Fprintf(&b, "%s%s\n", params, samplesText(plans[0].Target))
+	samples := samplesText(plans[0].Target)
+	if seq := first.Setup.Seq; seq > 0 {
+		samples += fmt.Sprintf(" of %s tokens", term.Count(seq))
+	}
+	fmt.Fprintf(&b, "%s%s\n", params, samples)
 	shown := plans
 	if all {
 		b.WriteString(paragraph(smallest(plans), s))
 		shown = slices.DeleteFunc(slices.Clone(plans), func(p *plan.Plan) bool { return p.Recommended == nil })
 	}
-	const around = 10 // lines around the table
+	const around = 11 // lines around the table
 	if rows > around && len(shown) > rows-around {
 		shown = shown[:rows-around]
 	}
@@ -59,12 +63,40 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows in
 	if left := fitting(plans) - len(shown); left > 0 {
 		fmt.Fprintf(&b, "and %d slower ones; --explain shows them\n", left)
 	}
+	b.WriteString(legend(shown, fastest))
 	b.WriteString(otherChanges(plans))
 	if p := estimate.Profile(first.Setup); p != nil && plans[0].Timed {
 		fmt.Fprintf(&b, "\nSpeeds are for %s, where the run was recorded.\n", p.Card)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// legend explains the speeds and the abbreviations in the table.
+func legend(plans []*plan.Plan, fastest float64) string {
+	var out []string
+	expands, checkpoints := false, false
+	for _, p := range plans {
+		if p.Recommended == nil {
+			continue
+		}
+		s := p.Recommended.Estimate.Setup
+		expands, checkpoints = expands || strings.Contains(s.Allocator, "expandable"), checkpoints || s.Checkpointing
+		if p.Timed && estimate.Profile(s) == nil && speedOf(p) == fastest && len(out) == 0 && len(plans) > 1 {
+			unit, rate := throughput(p.Recommended)
+			out = append(out, fmt.Sprintf("speed 1.00 is %s %s a second", rate, unit))
+		}
+	}
+	if checkpoints {
+		out = append(out, "checkp. is checkpointing")
+	}
+	if expands {
+		out = append(out, "exp. is expandable_segments:True")
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return strings.Join(out, "; ") + "\n"
 }
 
 // fitting returns the number of cards that the run fits with some settings.

@@ -143,7 +143,7 @@ func (r planReport) sideBySide(b *strings.Builder) {
 	t := term.Table{Header: []string{"", r.today(), "recommended"}, Indent: 2}
 	for _, row := range setup.Rows(now, then) {
 		if row[1] == row[2] {
-			row[2] = "as it is"
+			row[2] = "unchanged"
 		}
 		t.Rows = append(t.Rows, listed(row)...)
 	}

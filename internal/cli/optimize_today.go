@@ -67,7 +67,8 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 		o.noToday = true
 		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
 	}
-	list, err := all(o.requestsOver(env, over))
+	rs, err := o.requestsOver(env, over)
+	list, err := all(lengthInCode(t.project, rs), err)
 	if err == nil {
 		o.loads(env, t, flags, list)
 	}
@@ -122,8 +123,8 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		return over, nil
 	case err != nil && projects.Unusable(err) != "":
 		return nil, unusable(projects.Unusable(err))
-	case err != nil && over["loop"] == nil && o.started == "" && o.loneScript() != "":
-		over["loop"] = o.loneScript()
+	case err != nil && over["loop"] == nil && o.started == "" && o.loneLoop() != "":
+		over["loop"] = o.loneLoop()
 		return over, nil
 	case err != nil:
 		t.example = true

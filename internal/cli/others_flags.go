@@ -38,10 +38,10 @@ var othersFlags = map[string]string{
 // othersCommands maps words that people try to the commands that they probably mean.
 var othersCommands = map[string]string{
 	"undo": "revert", "rollback": "revert", "restore": "revert",
-	"oom": "diagnose", "debug": "diagnose", "why": "diagnose",
+	"oom": "diagnose", "debug": "diagnose", "why": "diagnose", "doctor": "diagnose", "explain": "diagnose",
 	"fit": "estimate", "fits": "estimate", "check": "estimate", "memory": "estimate",
 	"batch": "max-batch", "plan": "optimize", "tune": "optimize", "search": "optimize",
-	"set": "apply", "write": "apply", "cards": "gpus", "list": "models", "record": "profile",
+	"set": "apply", "write": "apply", "cards": "gpus", "card": "gpus", "list": "models", "record": "profile",
 }
 
 // hasFlags reports whether a command has the flags of a suggestion.

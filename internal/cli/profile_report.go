@@ -101,7 +101,7 @@ func (r profileReport) table() term.Table {
 	for _, run := range r.Trials {
 		size := run.At.String()
 		if size == "" {
-			size = "as it is"
+			size = "unchanged"
 		}
 		t.Rows = append(t.Rows, []string{
 			size, fmt.Sprint(len(run.Report.Steps)), stepTime(run.Report), units.Bytes(run.Report.PeakAllocated()).String(), units.Bytes(run.Report.PeakReserved()).String(),

@@ -224,7 +224,7 @@ func TestTerminalPause(t *testing.T) {
 func TestTerminalInBackground(t *testing.T) {
 	c := newConsole(t, "read x; echo got-$x; exit 7")
 	c.runs("snug profile -- sh train.sh &")
-	c.sees("the command waits for the terminal, but snug is in the background; bring it back with fg")
+	c.sees("the command is waiting for the terminal, but snug is in the background; bring it back with fg")
 	c.runs("fg; echo e_nd $?")
 	c.types("hello\n")
 	c.sees("got-hello")

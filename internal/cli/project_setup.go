@@ -40,7 +40,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		if why := projects.Unusable(err); why != "" {
 			return nil, unusable(why)
 		}
-		if loop := p.loneScript(); loop != "" && over["loop"] == nil {
+		if loop := p.loneLoop(); loop != "" && over["loop"] == nil {
 			over["loop"] = loop
 			return f.requestsOver(env, over)
 		}
@@ -62,6 +62,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	spend(fields)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	out, err := f.requestsOver(env, fields)
+	out = lengthInCode(project, out)
 	if file, _ := project.Main(); err != nil || fields["model"] != nil || filepath.Ext(file) == ".py" {
 		return out, err // a program's own code shows the model, so the files need not be described
 	}
@@ -72,6 +73,25 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 func notesOf(project *config.Project, fields map[string]any) []string {
 	found := slices.DeleteFunc(slices.Clone(project.Notes), func(n string) bool { return strings.HasSuffix(n, projects.Nonexistent) })
 	return briefly(slices.Concat(found, project.Warnings(fields)))
+}
+
+// lengthInCode returns requests whose errors for a missing length name the places in the files that may contain it.
+func lengthInCode(project *config.Project, rs requests) requests {
+	if rs == nil || project == nil || project.Ambiguous("seq") == "" {
+		return rs
+	}
+	places := project.Ambiguous("seq")
+	return func(yield func(request, error) bool) {
+		for r, err := range rs {
+			var wrong *setup.FieldError
+			if errors.As(r.err, &wrong) && wrong.Field == "seq" {
+				r.err = wrong.With(places)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
 }
 
 // describes reports whether flags describe a run.

@@ -182,7 +182,7 @@ func (s *watching) take(ctx context.Context) error {
 		}
 		return firstOf(err, s.printOnce())
 	}
-	lines := &export.Lines{Out: s.env.Stdout, Every: s.o.every, Write: export.Plain}
+	lines := &export.Lines{Out: s.env.Stdout, Every: s.o.every, Write: export.Plain, Once: !s.o.json}
 	if s.o.json {
 		lines.Write = export.JSON
 	} else if s.command != nil {

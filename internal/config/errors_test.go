@@ -29,7 +29,7 @@ func TestOpenErrors(t *testing.T) {
 		{"flags of another objective", map[string]string{"a.py": "import trl\nparser = TrlParser((ScriptArguments, DPOConfig))\n"}, []string{"a.py"}, "a.py:2: DPOConfig trains on pairs of answers"},
 		{"a program that trains", map[string]string{"a.py": "import torch\nclass MyTrainer(Trainer):\n    pass\nloss.backward()\n"}, []string{"a.py"},
 			"a.py:4: loss.backward trains a model here, but no file contains the batch; give --model NAME --batch N --seq N, or measure it: snug profile -- python3 a.py"},
-		{"a program of another objective", map[string]string{"train_dpo.py": "import torch\n"}, []string{"train_dpo.py"}, "training: train_dpo.py: by its name (dpo) it trains on pairs of answers"},
+		{"a program of another objective", map[string]string{"train_dpo.py": "import torch\n"}, []string{"train_dpo.py"}, "training: train_dpo.py: judging by its name (dpo), it trains on pairs of answers"},
 		{"a script that passes nothing", map[string]string{"a.sh": "cd x\npython train.py --foo 1\n"}, []string{"a.sh"},
 			"a.sh:2: train.py gets no batch here, and no file contains the batch; if it reads a config, name it: --config-path FILE, or give --model NAME --batch N --seq N"},
 		{"a config in a here-document", map[string]string{"a.sh": "cat > conf/a.yaml <<EOF\nbatch_size: 2\nEOF\naxolotl train conf/a.yaml\n"}, []string{"a.sh"},

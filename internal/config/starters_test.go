@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"snug/internal/setup"
 )
 
 // TestStarters checks that a program that takes its settings from flags is read with the flags of the script that
@@ -52,5 +54,53 @@ func TestKnownProgram(t *testing.T) {
 	lora, _ := p.Fields()["lora"].(map[string]any)
 	if lora["targets"] == nil || len(p.Missing()) > 0 {
 		t.Errorf("adapters are %v; missing: %v", lora, p.Missing())
+	}
+}
+
+// TestDocumentedCommand checks that a program that no script starts is read with the first command in its docstring, which
+// is never changed.
+func TestDocumentedCommand(t *testing.T) {
+	const program = `# a licence
+"""
+Usage:
+
+# Full training:
+CUDA_VISIBLE_DEVICES=0 python examples/train.py \
+    --model_name_or_path gpt2 \
+    --per_device_train_batch_size 3
+# LoRA:
+python examples/train.py --model_name_or_path gpt2 --per_device_train_batch_size 5 --use_peft
+"""
+import transformers
+parser = transformers.HfArgumentParser((ModelArguments, TrainingArguments))
+`
+	p, err := Open(files(map[string]string{"src/train.py": program}), ".", "src/train.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := p.Fields()
+	note := "src/train.py: the program takes its settings from flags; the first of 2 commands in its documentation (src/train.py:6) is counted; for another, name the shell script that starts it: --config-path run.sh"
+	if fields["batch"] != 3.0 || !slices.Contains(p.Warnings(fields), note) {
+		t.Errorf("batch %v, notes %q", fields["batch"], p.Warnings(fields))
+	}
+	if _, err := p.Change(setup.Values{{Setting: "batch", Value: 1}}); err == nil || !strings.Contains(err.Error(), "src/train.py:6: the settings are in documentation") {
+		t.Errorf("planning a change: %v", err)
+	}
+	for name, text := range map[string]string{
+		"another program": strings.ReplaceAll(program, "examples/train.py", "examples/eval.py"),
+		"another tuner":   strings.Replace(program, "import transformers", "from peft import (\n    LoraConfig,\n    VeraConfig,\n)\nimport transformers", 1),
+		"no flags":        strings.NewReplacer("--", "", "\\\n", "").Replace(program),
+	} {
+		if _, err := Open(files(map[string]string{"src/train.py": text}), ".", "src/train.py"); err == nil || !strings.Contains(err.Error(), "name the shell script that starts it") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	readme := "# Training\n```bash\nexport SIZE=7\npython other.py --per_device_train_batch_size 1\n\npython train.py --model_name_or_path gpt2 \\\n  --per_device_train_batch_size $SIZE\n```\n"
+	p, err = Open(files(map[string]string{"src/train.py": program[strings.Index(program, "import"):], "src/README.md": readme}), ".", "src/train.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Documented; p.Fields()["batch"] != 7.0 || got.File != "src/README.md" || got.Line != 6 || got.Others != 0 {
+		t.Errorf("batch %v from %+v", p.Fields()["batch"], got)
 	}
 }

@@ -12,10 +12,10 @@ import (
 
 // Change is how much one holder grew or shrank between two snapshots.
 type Change struct {
-	What          string
-	Where         Frame // zero if no stack was recorded
-	Before, After uint64
-	Count         int // change in the number of tensors
+	What          string // the kind of memory: parameters, activations, …
+	Where         Frame  // zero if no stack was recorded
+	Before, After uint64 // bytes in the first and in the second snapshot
+	Count         int    // change in the number of tensors
 }
 
 // Grown returns the bytes that were added; negative if memory shrank.

@@ -10,7 +10,7 @@ import (
 
 // Fix is something that helps. Fixes are sorted, the smallest change first.
 type Fix struct {
-	Change  string
+	Change  string // what to do
 	Saves   uint64 // bytes; 0 if unknown
 	Command string // a command that shows or makes the change; "" if there is none
 
@@ -80,7 +80,7 @@ func (c *failure) lessActivations() (out []Fix) {
 	case c.alone() && c.joined() != "":
 		out = append(out, c.joinLess()...)
 	case c.alone():
-		out = append(out, Fix{general: true, applies: true, Change: "find out which tensor it is: the logits (batch × length × vocabulary) need not be stored with a chunked loss, and attention scores (batch × heads × length²) not with fused attention (" + fusedAttention + ")"})
+		out = append(out, Fix{general: true, applies: true, Change: "find out which tensor it is: a chunked loss never stores all logits (batch × length × vocabulary), and fused attention (" + fusedAttention + ") never stores the scores (batch × heads × length²)"})
 	}
 	if !c.alone() {
 		out = append(out, Fix{Change: "turn gradient checkpointing on", general: true})

@@ -13,7 +13,7 @@ import (
 type Held struct {
 	What   string // parameters, activations, …
 	Where  Frame  // the user's line; zero if no stack was recorded
-	Bytes  uint64
+	Bytes  uint64 // total size
 	Count  int    // tensors
 	grown  uint64 // bytes allocated during the recording
 	visits int    // how often the line ran and left something alive
@@ -29,9 +29,9 @@ const leastVisits = 4
 
 // Recorded is what a snapshot shows about the memory at the failed request or, if none failed, at the peak.
 type Recorded struct {
-	Held      []Held // largest first
-	AtPeak    bool   // whether Held is from the peak, not from the end
-	Frames    []Frame
+	Held      []Held        // largest first
+	AtPeak    bool          // whether Held is from the peak, not from the end
+	Frames    []Frame       // the stack of the failed request, outermost first
 	OOM       *snapshot.OOM // the last failed request, or nil
 	Allocated uint64        // bytes in tensors at the end
 	Reserved  uint64        // bytes obtained from the driver

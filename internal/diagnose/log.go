@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Log is what a run's output shows about its lack of memory.
+// Log is what a run's output shows about how it ran out of memory.
 type Log struct {
 	Messages []Found    // in order
 	Steps    []StepLine // lines that report a finished step
@@ -22,8 +22,8 @@ type Log struct {
 // Found is a message with the traceback before it.
 type Found struct {
 	Message
-	Frames []Frame
-	Text   string // the line, without its prefix
+	Frames []Frame // the traceback
+	Text   string  // the line, without its prefix
 }
 
 // Limits that bound the memory for reading a log, whatever it contains.

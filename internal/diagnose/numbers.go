@@ -4,8 +4,8 @@ package diagnose
 
 // Number is one figure of a verdict, with its names for JSON and for people.
 type Number struct {
-	Name, Text string
-	Bytes      uint64
+	Name, Text string // its name in JSON, and its label for people
+	Bytes      uint64 // the figure
 }
 
 // Numbers returns the known figures, in display order.

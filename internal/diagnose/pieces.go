@@ -20,16 +20,16 @@ type Pieces struct {
 
 // Part is one segment.
 type Part struct {
-	Size   uint64
-	Small  bool // in the pool for small tensors
-	Graph  bool // in a CUDA graph's private pool
-	Blocks []Block
+	Size   uint64  // bytes
+	Small  bool    // in the pool for small tensors
+	Graph  bool    // in a CUDA graph's private pool
+	Blocks []Block // in the order of their addresses
 }
 
 // Block is a range of a segment that is either in use or free.
 type Block struct {
-	Offset, Size uint64
-	Used         bool
+	Offset, Size uint64 // in bytes; Offset is from the start of the segment
+	Used         bool   // in use, not free
 }
 
 // pieces returns how a device's memory is divided.

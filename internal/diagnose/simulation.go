@@ -12,7 +12,7 @@ import (
 
 // Simulation is what a simulation of the failed run shows.
 type Simulation struct {
-	Fits     bool
+	Fits     bool   // whether the run fits
 	Needs    uint64 // bytes on the card, or with a limit, bytes that PyTorch reserves
 	Most     uint64 // the upper bound of Needs
 	Has      uint64 // bytes that the run may use
@@ -74,7 +74,7 @@ func (v *Verdict) Simulated(s Simulation) {
 // trained adds to the verdict that the simulated run is not the one that failed, because the failed run had already
 // trained.
 func (v *Verdict) trained(s Simulation) {
-	v.Why += fmt.Sprintf("; with %s, a training step takes %s in simulation, which does not fit, so the steps before had other settings", s.Settings, s.figures())
+	v.Why += fmt.Sprintf("; with %s, a training step takes %s in simulation, which does not fit, so the earlier steps had other settings", s.Settings, s.figures())
 	if v.Code == LongBatch {
 		v.Fixes = append(s.Fixes, v.Fixes...)
 	}

@@ -60,7 +60,7 @@ func TestSimulated(t *testing.T) {
 		{"later step that keeps", steps + message24, keeps, Leak, Likely, "at train.py:17", "longest"},
 		{"loading", loads + message24, fits, Loading, Possible, "being moved to the card, but with the given settings, the model takes 1.00 GiB", "16 bits"},
 		{"loading a model that would fit alone", loads + message24, found, Loading, Possible, "the model takes 1.00 GiB", "--checkpointing"},
-		{"evaluation of a run that does not fit", evaluates + message24, found, Evaluation, Certain, "so the steps before had other settings", "--checkpointing"},
+		{"evaluation of a run that does not fit", evaluates + message24, found, Evaluation, Certain, "so the earlier steps had other settings", "--checkpointing"},
 		{"does not fit", message24, found, TooBig, Likely, "snug optimize --model m", "turn gradient checkpointing on"},
 		{"nothing helps", message24, none, TooBig, Likely, "none of the changes", "snug optimize"},
 	} {

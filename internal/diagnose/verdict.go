@@ -43,26 +43,26 @@ const (
 
 // Verdict is the result of a diagnosis.
 type Verdict struct {
-	Code       Code
-	Why        string // one sentence
-	Where      string // the user's line; "" if none is known
-	Script     string // the user's main file, as named in the traceback; "" if unknown
-	Confidence Confidence
-	Message    *Message // the message that the verdict is based on, or nil
-	Holders    []Held   // largest first
-	Growth     *Growth  // nil if nothing grows
-	Fixes      []Fix
-	Retry      *Retry   // the run replayed with expandable segments; nil if it was not replayed
-	Pieces     *Pieces  // how the snapshot's memory is divided; nil without a snapshot
-	AtPeak     bool     // whether Holders are from the peak, not from the end
-	Compared   bool     // whether two snapshots were given
-	Changes    []Change // from the first snapshot to the second
+	Code       Code       // the cause
+	Why        string     // one sentence
+	Where      string     // the user's line; "" if none is known
+	Script     string     // the user's main file, as named in the traceback; "" if unknown
+	Confidence Confidence // how sure the verdict is
+	Message    *Message   // the message that the verdict is based on, or nil
+	Holders    []Held     // largest first
+	Growth     *Growth    // nil if nothing grows
+	Fixes      []Fix      // what to do, the smallest change first
+	Retry      *Retry     // the run replayed with expandable segments; nil if it was not replayed
+	Pieces     *Pieces    // how the snapshot's memory is divided; nil without a snapshot
+	AtPeak     bool       // whether Holders are from the peak, not from the end
+	Compared   bool       // whether two snapshots were given
+	Changes    []Change   // from the first snapshot to the second
 }
 
 // Growth is memory that each step leaves alive.
 type Growth struct {
-	BytesPerStep uint64
-	Where        string
+	BytesPerStep uint64 // bytes that each step adds
+	Where        string // the line that keeps or allocates them
 }
 
 // Evidence is all input to a diagnosis.

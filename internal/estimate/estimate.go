@@ -216,7 +216,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 		Source: "simulated", Versions: s.Simulated(), Outside: card.Outside, run: runOf(result, true),
 	}
 	if timed {
-		a.StepSeconds = micros(tape.Seconds(rates, max(s.Accumulation, 1)))
+		a.StepSeconds = micros(tape.Seconds(rates, result.Micros(s)))
 	}
 	return a, nil
 }

@@ -21,7 +21,7 @@ import (
 // answer takes at most half a second and 200 MB, a search a few seconds.
 const (
 	maxEvents   = 1_000_000  // events in a run, with its loops folded
-	maxVaried   = 2_000_000  // events if lengths vary, so that every step is different
+	maxVaried   = 2_000_000  // events if lengths vary, so that every step is different, or with images
 	maxWork     = 4_000_000  // steps of package loops per answer
 	maxTried    = 12_000_000 // steps of package loops per try in a search
 	maxDrawn    = 2_500_000  // largest amount of work in an answer for which a timeline is still computed
@@ -33,7 +33,7 @@ const (
 
 // eventsOf returns the maximum number of events in a run.
 func eventsOf(s *setup.Setup) int {
-	if s.Lengths != nil {
+	if s.Lengths != nil || s.Images > 0 { // a vision tower with windows runs hundreds of small attentions in each block
 		return maxVaried
 	}
 	return maxEvents
@@ -82,11 +82,11 @@ func beyond(s *setup.Setup, work int, err error) error {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
 		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run has more than %s allocations and frees, the limit of the simulation; lower {steps}", s.Steps, millions(maxVaried))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable() && s.Script.Name != "": // the run has no file that could be changed or recorded
-		return Beyond{setup.Wrong("{loop} %s: with this model it has more than %s allocations and frees, the limit of the simulation; measure the run: snug profile -- <your command>", s.Loop, millions(maxEvents))}
+		return Beyond{setup.Wrong("{loop} %s: with this model it has more than %s allocations and frees, the limit of the simulation; measure the run: snug profile -- <your command>", s.Loop, millions(eventsOf(s)))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable():
-		return Beyond{setup.Wrong("{loop} %s: it has more than %s allocations and frees, the limit of the simulation; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(maxEvents), s.Loop)}
+		return Beyond{setup.Wrong("{loop} %s: it has more than %s allocations and frees, the limit of the simulation; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(eventsOf(s)), s.Loop)}
 	case errors.Is(err, simulate.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run has more than %s allocations and frees, the limit of the simulation, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(maxEvents))}
+		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run has more than %s allocations and frees, the limit of the simulation, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(eventsOf(s)))}
 	case errors.Is(err, loops.ErrTooLarge):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, the limit for a model that runs token by token; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
 	case errors.Is(err, loops.ErrTooLong):

@@ -28,7 +28,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it does", false: "they do"}[n == 1]))
 	}
 	if s.Model.TakenFor != "" {
-		out = append(out, fmt.Sprintf("the model %s is not available and is assumed, by its name, to be %s; if its shapes or its vocabulary differ, give its config.json with %s",
+		out = append(out, fmt.Sprintf("the model %s is not available; judging by its name, it is assumed to be %s; if its shapes or its vocabulary differ, give its config.json with %s",
 			s.Model.Name, s.Model.TakenFor, name("config")))
 	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
@@ -36,10 +36,11 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	}
 	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
-	if s.Script.Readable() && s.Dist != nil {
-		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are for a step in its own function, and may be too low", name("loop"), s.Loop))
+	if s.Script.Readable() && s.Dist != nil && !s.FollowsOverGPUs() {
+		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures assume that each step runs in its own function, and may be too low", name("loop"), s.Loop))
 	}
 	out = append(out, gradientNotes(s, name)...)
+	out = append(out, imageNotes(s, name)...)
 	out = append(out, reentrantNotes(s)...)
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which was added in 2.6; it is simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
@@ -47,7 +48,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
 		out = append(out, "experts are assumed to get equal numbers of tokens; an expert that gets more tokens briefly takes more memory")
 	}
-	if s.Rows() > 1 && !s.Model.RowsMeasured() && s.Model.Program == nil {
+	if s.Rows() > 1 && s.Choices == 0 && !s.Model.RowsMeasured() && s.Model.Program == nil {
 		out = append(out, "anchors, positives and negatives are assumed to be encoded in one forward pass; encoded one after another, they take a little less")
 	}
 	out = append(out, evaluationNotes(s)...)
@@ -70,10 +71,29 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Attention == "flash" && card.LacksFlash() {
 		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, so the run would fail; use attention sdpa", card.Name))
 	}
+	if s.Optimizer == "adamw-torchao-8bit" {
+		out = append(out, "torchao compiles its update; in the first step of a first run, Triton compares kernels on copies of the states, which are not counted")
+	}
+	if s.Diffuses() {
+		out = append(out, "no run of a diffusion model has been measured on a GPU; allocations are compared with those of diffusers and PyTorch themselves, without a GPU")
+	}
 	if slices.Contains(s.Liger, "mlp") && s.Model.HasExperts() {
 		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for this, which is not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
 	}
 	return out
+}
+
+// imageNotes returns notes on a model with a vision tower.
+func imageNotes(s *setup.Setup, name func(field string) string) []string {
+	switch {
+	case s.Model.Program != nil || !s.Model.HasVision():
+		return nil
+	case s.Images == 0:
+		return []string{fmt.Sprintf("the model is trained on text alone, so its vision tower takes no activations; for images give %s and %s", name("images"), name("image-size"))}
+	case s.Attention == "flash":
+		return []string{"flash attention in the vision tower runs on all images at once, with a little more memory in its backward pass than shown: 128 rows for each image or window"}
+	}
+	return nil
 }
 
 // reentrantNotes returns a note if reentrant checkpointing is selected but not simulated.
@@ -110,6 +130,9 @@ func weightless(s *setup.Setup) (out []string) {
 	if s.LoRA != nil && s.LoRA.Alpha > 0 {
 		out = append(out, fmt.Sprintf("lora.alpha %g scales the output of the adapters and takes no memory", s.LoRA.Alpha))
 	}
+	if s.Quantization != nil && s.Quantization.Bits == setup.EightBits {
+		out = append(out, "columns of a layer's input with a number of 6 or more are multiplied in 16 bits; their number depends on the data and none are counted, so the run needs slightly more memory")
+	}
 	if s.Quantization != nil && s.Quantization.Type == setup.FP4 {
 		out = append(out, "quantization.type fp4 takes as much memory as nf4")
 	}
@@ -134,7 +157,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
 	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no PEFT adapters are simulated")
 	say(v.PEFT != "" && s.LoRA != nil && s.LoRA.PEFT, "versions.peft is "+v.PEFT+" and has no effect: adapters are simulated as in PEFT "+setup.NewestPEFT)
-	say(v.TRL != "" && s.Loss != setup.TRLLoss, "versions.trl is "+v.TRL+" and has no effect: it affects only TRL's own loss (loss trl)")
+	say(v.TRL != "" && s.Loss != setup.TRLLoss && !s.MovedByTRL(), "versions.trl is "+v.TRL+" and has no effect: it affects only TRL's own loss (loss trl)")
 	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() < setup.TRLLossRelease, "versions.trl is "+v.TRL+", which computes the loss in pieces of 256 tokens; it is simulated as in TRL "+setup.NewestTRL)
 	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() >= setup.TRLLossRelease, "versions.trl is "+v.TRL+", whose loss is the same as in TRL "+setup.NewestTRL)
 	say(v.Accelerate != "", "versions.accelerate is "+v.Accelerate+" and has no effect: its loop is simulated as in accelerate "+setup.NewestAccelerate)

@@ -148,6 +148,7 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 		return o, nil
 	}
 	s := *a.Setup
+	s.Checkpointing = s.Recomputes()
 	s.Script = &setup.Script{Name: "script", Guessed: true} // snug's own step, if the model returns no loss
 	b, err := tryAs(&s, a.shown(), a.most-a.work, simulate.Options{Stop: a.stopped})
 	if err != nil {

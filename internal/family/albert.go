@@ -39,19 +39,15 @@ func newAlbert(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 		m.groups = append(m.groups, group)
 	}
-	if run.Head == Encoder || run.Head == SequenceClassification {
+	if run.Head == Encoder || scoresTexts(run.Head) {
 		m.pooler = b.Linear(at+"pooler", cfg.hidden, cfg.hidden, true)
 	}
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids
-	switch run.Head {
-	case MaskedLM:
+	switch {
+	case run.Head == MaskedLM:
 		m.head = newAlbertHead(b, cfg, m.embeddings.word)
-	case SequenceClassification, TokenClassification:
-		m.classes = newClassifier(c, &tokenScorer{
-			dropout: nn.Dropout(c.Float("classifier_dropout_prob", 0.1)),
-			out:     b.Linear("classifier", cfg.hidden, c.labels(), true),
-			pooled:  run.Head == SequenceClassification,
-		})
+	case Classifies(run.Head):
+		m.classes = newTokenClassifier(b, c, cfg.hidden, nn.Dropout(c.Float("classifier_dropout_prob", 0.1)), run)
 	}
 	return m, nil
 }
@@ -78,7 +74,7 @@ func newAlbertHead(b *nn.Builder, cfg bertConfig, word *nn.Embedding) *lmHead {
 	return h
 }
 
-func (m *albert) Batch() Batch { return m.encoderBatch(m.classes) }
+func (m *albert) Batch() Batch { return m.textBatch() }
 
 // Loss is the forward of AlbertForMaskedLM or of a model with another head, or an embedding loss over
 // AlbertModel.

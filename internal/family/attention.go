@@ -19,13 +19,17 @@ type attending struct {
 	mask    *shadow.Tensor // (B, 1, S, S), or nil
 	causal  bool           // the module's is_causal
 	dropout float64
-	softcap bool // scores are capped with a tanh, in eager attention only
+	softcap bool           // scores are capped with a tanh, in eager attention only
+	sinks   *shadow.Tensor // a score for each head that no token gets, or nil
 }
 
 // attention is ALL_ATTENTION_FUNCTIONS: query is (B, H, S, D), key and value (B, Hkv, S, D). It returns (B, S, H,
 // D), and the attention weights if the function computes them. Callers keep the weights alive as long as the Python
 // code does.
 func (n net) attention(q, k, v *shadow.Tensor, a attending) (out, weights *shadow.Tensor) {
+	if a.sinks != nil {
+		return n.sinkAttention(q, k, v, a)
+	}
 	switch n.run.Attention {
 	case "eager":
 		return n.eagerAttention(q, k, v, a)

@@ -69,7 +69,7 @@ func newBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	cfg := readBert(c, 30522)
 	m := newBertModel(b, cfg, run)
 	if Classifies(run.Head) {
-		m.classes = newBertClassifier(b, c, cfg, run)
+		m.classes = newTokenClassifier(b, c, cfg.hidden, c.classDropout(cfg.dropout), run)
 	}
 	return m, nil
 }
@@ -79,7 +79,7 @@ func newBertModel(b *nn.Builder, cfg bertConfig, run Run) *bert {
 	at := m.prefix("bert")
 	emb := newBertEmbeddings(b, at+"embeddings", cfg)
 	m.embeddings = emb
-	m.build(b, at, cfg, run.Head == Encoder || run.Head == SequenceClassification)
+	m.build(b, at, cfg, run.Head == Encoder || scoresTexts(run.Head))
 	if run.Head == "masked-lm" {
 		m.head = newBertHead(b, "cls.predictions", ".transform.dense", ".transform.LayerNorm", cfg, emb.word)
 	}
@@ -95,7 +95,7 @@ func (m *bert) build(b *nn.Builder, at string, cfg bertConfig, pools bool) {
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids
 }
 
-func (m *bert) Batch() Batch { return m.encoderBatch(m.classes) }
+func (m *bert) Batch() Batch { return m.textBatch() }
 
 // Loss is the forward of BertForMaskedLM or of a model with another head, or an embedding loss over BertModel.
 func (m *bert) Loss(b Batch) *shadow.Tensor {

@@ -21,7 +21,8 @@ type causalHead struct {
 	path    lossPath
 	calling *Calling
 	rows    int         // rows per sample of an embedding model; see Run.Rows
-	classes *classifier // for a model that classifies texts; nil for any other
+	classes *classifier // for a model that classifies texts or tokens; nil for any other
+	tokens  *tokenHead  // for a model that classifies tokens; nil for any other
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if the config
@@ -37,7 +38,11 @@ func newBiasedHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embed
 		return h
 	}
 	if run.Head == SequenceClassification {
-		h.classes = newClassifier(c, &lastScorer{b.Linear("score", width, c.labels(), false)})
+		h.classes = newClassifier(c, run, &lastScorer{b.Linear("score", width, c.labels(), false)})
+		return h
+	}
+	if run.Head == TokenClassification {
+		h.classes, h.tokens = newTagger(b, c, run, width), &run.tokens
 		return h
 	}
 	h.lm = b.Linear("lm_head", width, h.vocab, bias)

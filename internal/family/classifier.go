@@ -7,13 +7,19 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// The heads of transformers' ForSequenceClassification and ForTokenClassification.
+// The heads of transformers' ForSequenceClassification, ForTokenClassification, ForQuestionAnswering and
+// ForMultipleChoice.
 
 // classifier assigns classes to texts, or to each of their tokens.
 type classifier struct {
-	labels  int
-	problem string // problem_type in the config; if "", the labels determine it
-	score   scorer
+	problem
+	score scorer
+}
+
+// problem is what a classifier learns.
+type problem struct {
+	labels int
+	name   string // problem_type in the config; if "", the labels determine it
 }
 
 // scorer is the part of a head that computes logits: (B, labels) for texts, (B, S, labels) for tokens. Its
@@ -30,14 +36,33 @@ type encoded struct {
 	ids    *shadow.Tensor // the tokens, to find the last one of each text
 }
 
-// Classifies reports whether a head assigns classes.
+// Classifies reports whether a head assigns scores to texts or tokens.
 func Classifies(head string) bool {
-	return head == SequenceClassification || head == TokenClassification
+	switch head {
+	case SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice:
+		return true
+	}
+	return false
 }
 
-func newClassifier(c *Config, s scorer) *classifier {
-	k := &classifier{labels: c.labels(), problem: c.String("problem_type", ""), score: s}
-	switch k.problem {
+// scoresTexts reports whether a head assigns scores to whole texts.
+func scoresTexts(head string) bool { return head == SequenceClassification || head == MultipleChoice }
+
+// classes returns how many scores the head computes: one for each choice of a multiple-choice model, otherwise one
+// for each label.
+func (c *Config) classes(run Run) int {
+	if run.Head == MultipleChoice {
+		return 1
+	}
+	return c.labels()
+}
+
+func newClassifier(c *Config, run Run, s scorer) *classifier {
+	k := &classifier{problem: c.problem(run), score: s}
+	if run.Head == QuestionAnswering && k.labels != 2 {
+		c.fail("num_labels", "2, the start and the end of an answer")
+	}
+	switch k.name {
 	case "", "regression", "single_label_classification", "multi_label_classification":
 	default:
 		c.fail("problem_type", "regression, single_label_classification or multi_label_classification")
@@ -45,24 +70,58 @@ func newClassifier(c *Config, s scorer) *classifier {
 	return k
 }
 
+// problem reads what a head learns.
+func (c *Config) problem(run Run) problem {
+	if !Classifies(run.Head) {
+		return problem{}
+	}
+	return problem{labels: c.classes(run), name: c.String("problem_type", "")}
+}
+
 // classLoss is the forward of a classification model after its encoder. The encoder's outputs live until it
 // returns.
-func (n net) classLoss(k *classifier, e encoded, labels *shadow.Tensor) *shadow.Tensor {
+func (n net) classLoss(k *classifier, e encoded, b Batch) *shadow.Tensor {
 	fn := n.w.Func(e.hidden, e.pooled)
 	n.run.Calling.tieState(e.hidden)
 	logits := fn.Let(k.score.logits(fn, e))
+	switch n.run.Head {
+	case QuestionAnswering:
+		return fn.Return(answerLoss(fn, logits, b, n.run.Calling))
+	case MultipleChoice:
+		logits = fn.Let(logits.View(-1, n.run.Choices))
+	}
 	n.run.Calling.keepLogits(logits)
-	if labels == nil {
+	switch {
+	case b.Labels == nil:
 		return fn.Return(nil)
+	case n.run.Head == TokenClassification:
+		return fn.Return(maskedLoss(logits, b.Labels, k.labels))
+	case n.run.Head == MultipleChoice:
+		return fn.Return(logits.CrossEntropy(b.Labels))
 	}
-	if n.run.Head == TokenClassification {
-		return fn.Return(maskedLoss(logits, labels, k.labels))
+	return fn.Return(k.loss(logits, b.Labels))
+}
+
+// answerLoss is the end of a ForQuestionAnswering.forward, from the logits (B, S, 2): the mean of the losses of the
+// first and of the last token. fn is the forward's frame.
+func answerLoss(fn *shadow.Frame, logits *shadow.Tensor, b Batch, how *Calling) *shadow.Tensor {
+	parts := logits.Split(-1, 1, 1)
+	start, end := fn.Let(parts[0]), fn.Let(parts[1])
+	fn.Set(&start, start.Squeeze(-1).Contiguous()) // (B, S)
+	fn.Set(&end, end.Squeeze(-1).Contiguous())
+	how.keepAnswers(start, end)
+	if b.Labels == nil || b.Ends == nil {
+		return nil
 	}
-	return fn.Return(k.loss(logits, labels))
+	starts := fn.Let(b.Labels.Clamp())
+	ends := fn.Let(b.Ends.Clamp())
+	startLoss := fn.Let(start.CrossEntropy(starts))
+	endLoss := fn.Let(end.CrossEntropy(ends))
+	return startLoss.Add(endLoss).DivScalar()
 }
 
 // loss returns the loss for texts, which depends on the kind of problem.
-func (k *classifier) loss(logits, labels *shadow.Tensor) *shadow.Tensor {
+func (k problem) loss(logits, labels *shadow.Tensor) *shadow.Tensor {
 	switch k.kind(labels.DType()) {
 	case "regression":
 		if k.labels == 1 {
@@ -76,10 +135,10 @@ func (k *classifier) loss(logits, labels *shadow.Tensor) *shadow.Tensor {
 }
 
 // kind returns problem_type, or derives it from the labels.
-func (k *classifier) kind(of shadow.DType) string {
+func (k problem) kind(of shadow.DType) string {
 	switch {
-	case k.problem != "":
-		return k.problem
+	case k.name != "":
+		return k.name
 	case k.labels == 1:
 		return "regression"
 	case of.Floating():
@@ -99,7 +158,7 @@ func squeezed(t *shadow.Tensor) *shadow.Tensor {
 }
 
 // classLabels makes a label for each text: a class, or numbers for a regression or multi-label classification.
-func (n net) classLabels(k *classifier) *shadow.Tensor {
+func (n net) classLabels(k problem) *shadow.Tensor {
 	switch k.kind(shadow.Int64) {
 	case "regression":
 		if k.labels == 1 {
@@ -110,15 +169,6 @@ func (n net) classLabels(k *classifier) *shadow.Tensor {
 		return n.w.Input(shadow.Float32, n.run.Batch, k.labels)
 	}
 	return n.w.Input(shadow.Int64, n.run.Batch)
-}
-
-// encoderBatch makes token ids, a mask of ones, and labels for the head.
-func (n net) encoderBatch(k *classifier) Batch {
-	b := n.textBatch()
-	if n.run.Head == SequenceClassification {
-		b.Labels = n.classLabels(k)
-	}
-	return b
 }
 
 // classDropout reads the key classifier_dropout, or returns other if it is null.

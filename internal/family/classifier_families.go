@@ -7,39 +7,48 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newBertClassifier makes the head of BertForSequenceClassification or BertForTokenClassification.
-func newBertClassifier(b *nn.Builder, c *Config, cfg bertConfig, run Run) *classifier {
-	return newClassifier(c, &tokenScorer{
-		dropout: c.classDropout(cfg.dropout),
-		out:     b.Linear("classifier", cfg.hidden, c.labels(), true),
-		pooled:  run.Head == SequenceClassification,
-	})
-}
-
-// newRobertaClassifier makes the classification head of RoBERTa or MPNet. MPNet's always uses the dropout of the
-// layers.
-func newRobertaClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropout, run Run) *classifier {
-	if run.Head == SequenceClassification {
-		return newClassifier(c, newFirstScorer(b, hidden, c.labels(), dropout))
+// newTokenClassifier makes the head of BERT, which other families share: a linear layer after a dropout. Answers to
+// questions are found without the dropout.
+func newTokenClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropout, run Run) *classifier {
+	s := &tokenScorer{dropout: dropout, pooled: scoresTexts(run.Head)}
+	if run.Head == QuestionAnswering {
+		s.dropout = 0
+		s.out = b.Linear("qa_outputs", hidden, c.classes(run), true)
+	} else {
+		s.out = b.Linear("classifier", hidden, c.classes(run), true)
 	}
-	return newClassifier(c, &tokenScorer{dropout: dropout, out: b.Linear("classifier", hidden, c.labels(), true)})
+	return newClassifier(c, run, s)
 }
 
-// distilScorer is the head of DistilBertForSequenceClassification: pre_classifier applied to the first token.
+// newRobertaClassifier makes the head of RoBERTa or MPNet. MPNet's always uses the dropout of the layers, as does a
+// choice between texts.
+func newRobertaClassifier(b *nn.Builder, c *Config, cfg bertConfig, dropout nn.Dropout, run Run) *classifier {
+	switch run.Head {
+	case SequenceClassification:
+		return newClassifier(c, run, newFirstScorer(b, cfg.hidden, c.labels(), dropout))
+	case MultipleChoice:
+		dropout = nn.Dropout(cfg.dropout)
+	}
+	return newTokenClassifier(b, c, cfg.hidden, dropout, run)
+}
+
+// distilScorer is the head of a DistilBERT that scores texts: pre_classifier applied to the first token.
 type distilScorer struct {
 	dense, out *nn.Linear
 	dropout    nn.Dropout
 }
 
-// newDistilClassifier makes the head of DistilBertForSequenceClassification or
-// DistilBertForTokenClassification.
+// newDistilClassifier makes the head of a DistilBERT that scores texts or tokens.
 func newDistilClassifier(b *nn.Builder, c *Config, dim int, m *distilBert) *classifier {
-	if m.run.Head == TokenClassification {
-		return newClassifier(c, &tokenScorer{dropout: m.dropout, out: b.Linear("classifier", dim, c.labels(), true)})
+	switch m.run.Head {
+	case TokenClassification:
+		return newTokenClassifier(b, c, dim, m.dropout, m.run)
+	case QuestionAnswering:
+		return newClassifier(c, m.run, &tokenScorer{dropout: nn.Dropout(c.Float("qa_dropout", 0.1)), out: b.Linear("qa_outputs", dim, c.labels(), true)})
 	}
-	return newClassifier(c, &distilScorer{
+	return newClassifier(c, m.run, &distilScorer{
 		dense:   b.Linear("pre_classifier", dim, dim, true),
-		out:     b.Linear("classifier", dim, c.labels(), true),
+		out:     b.Linear("classifier", dim, c.classes(m.run), true),
 		dropout: nn.Dropout(c.Float("seq_classif_dropout", 0.2)),
 	})
 }
@@ -58,7 +67,7 @@ type modernScorer struct {
 	head    *modernHead
 	dropout nn.Dropout
 	out     *nn.Linear
-	pooling string // "cls", "mean", or "" for each token
+	pooling string // "cls", "mean", "first" (the first token that is not padding), or "" for each token
 }
 
 // modernHead is ModernBertPredictionHead.
@@ -69,8 +78,7 @@ type modernHead struct {
 	norm  *nn.LayerNorm
 }
 
-// newModernClassifier makes the head of ModernBertForSequenceClassification or
-// ModernBertForTokenClassification.
+// newModernClassifier makes the head of a ModernBERT that scores texts or tokens.
 func newModernClassifier(b *nn.Builder, c *Config, hidden int, run Run) *classifier {
 	s := &modernScorer{
 		head: &modernHead{
@@ -80,15 +88,18 @@ func newModernClassifier(b *nn.Builder, c *Config, hidden int, run Run) *classif
 			norm:  b.LayerNorm("head.norm", hidden, c.Bool("norm_bias", false)),
 		},
 		dropout: c.classDropout(0),
-		out:     b.Linear("classifier", hidden, c.labels(), true),
+		out:     b.Linear("classifier", hidden, c.classes(run), true),
 	}
-	if run.Head == SequenceClassification {
+	if scoresTexts(run.Head) {
 		s.pooling = c.String("classifier_pooling", "cls")
 		if s.pooling != "cls" && s.pooling != "mean" {
 			c.fail("classifier_pooling", "cls or mean")
 		}
 	}
-	return newClassifier(c, s)
+	if run.Head == MultipleChoice && s.pooling == "cls" {
+		s.pooling = "first"
+	}
+	return newClassifier(c, run, s)
 }
 
 // Forward is the module's forward.
@@ -101,6 +112,8 @@ func (s *modernScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	switch s.pooling {
 	case "cls":
 		fn.Set(&hidden, hidden.Select(1, 0)) // (B, H)
+	case "first":
+		fn.Set(&hidden, firstOf(fn, hidden, e.mask))
 	case "mean":
 		fn.Set(&hidden, meanOf(fn, hidden, e.mask))
 	}
@@ -113,6 +126,18 @@ func (s *modernScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	pooled := fn.Let(w.Call(s.head, hidden))
 	fn.Set(&pooled, s.dropout.Call(pooled))
 	return s.out.Call(pooled)
+}
+
+// firstOf returns the first unmasked token of each text, or the first token without a mask.
+func firstOf(fn *shadow.Frame, hidden, mask *shadow.Tensor) *shadow.Tensor {
+	w := hidden.World()
+	rows := fn.Let(w.Arange(hidden.Size(0)))
+	if mask == nil {
+		fn.Let(w.Full(shadow.Int64))                // the position 0, read back
+		return hidden.Select(1, 0).IndexAt(0, rows) // (B, H)
+	}
+	first := fn.Let(mask.Argmax(false, -1))
+	return hidden.IndexAt(0, rows, first)
 }
 
 // meanOf returns the mean of the unmasked tokens. Without a mask it makes one and binds it to a variable.

@@ -14,7 +14,7 @@ import (
 func classing(t *testing.T, head string, keys map[string]any) (*nn.Builder, Model) {
 	t.Helper()
 	b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
-	m, err := New(b, NewConfig(keys), Run{Shape: &Shape{Batch: 4, Seq: 16}, Head: head, Attention: "sdpa", Mask: true})
+	m, err := New(b, NewConfig(keys), Run{Shape: &Shape{Batch: 4, Seq: 16, Choices: 2}, Head: head, Attention: "sdpa", Mask: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +52,15 @@ func TestClassifierParameters(t *testing.T) {
 // TestClassifierGradients runs each head forward and backward with each kind of problem, and checks that every
 // parameter gets a gradient.
 func TestClassifierGradients(t *testing.T) {
-	for _, modelType := range []string{"bert", "roberta", "distilbert", "modernbert", "mpnet"} {
+	for _, modelType := range []string{"bert", "roberta", "distilbert", "modernbert", "mpnet", "electra", "albert"} {
 		for _, more := range []map[string]any{
 			{}, {"num_labels": 1.0}, {"problem_type": "multi_label_classification"}, {"problem_type": "regression", "num_labels": 3.0},
 			{"classifier_pooling": "mean"}, {"classifier_dropout": 0.3},
 		} {
-			for _, head := range []string{SequenceClassification, TokenClassification} {
+			for _, head := range []string{SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice} {
+				if head == QuestionAnswering && more["num_labels"] != nil {
+					continue
+				}
 				keys := map[string]any{}
 				for k, v := range small(modelType).keys {
 					keys[k] = v
@@ -94,6 +97,9 @@ func TestClassLabels(t *testing.T) {
 		{SequenceClassification, map[string]any{"num_labels": 1.0}, shadow.Float32, []int{4}},
 		{SequenceClassification, map[string]any{"problem_type": "multi_label_classification", "num_labels": 3.0}, shadow.Float32, []int{4, 3}},
 		{TokenClassification, nil, shadow.Int64, []int{4, 16}},
+		{QuestionAnswering, nil, shadow.Int64, []int{4}},
+		{MultipleChoice, nil, shadow.Int64, []int{2}},
+		{SequenceClassification, map[string]any{"model_type": "llama", "num_labels": 1.0}, shadow.Float32, []int{4}},
 	} {
 		keys := map[string]any{"model_type": "bert", "num_hidden_layers": 1.0}
 		for k, v := range x.keys {
@@ -115,5 +121,10 @@ func TestClassifierRefusals(t *testing.T) {
 		if _, err := New(b, config, Run{Shape: &Shape{Batch: 4, Seq: 16}, Head: SequenceClassification, Attention: "sdpa"}); err == nil {
 			t.Errorf("%s %v is accepted", key, value)
 		}
+	}
+	b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
+	three := NewConfig(map[string]any{"model_type": "bert", "num_hidden_layers": 1.0, "num_labels": 3.0})
+	if _, err := New(b, three, Run{Shape: &Shape{Batch: 4, Seq: 16}, Head: QuestionAnswering, Attention: "sdpa"}); err == nil {
+		t.Error("an answer with three labels is accepted")
 	}
 }

@@ -3,6 +3,7 @@
 package family
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -13,13 +14,40 @@ type Config struct {
 	keys     map[string]any
 	defaults map[string]any // defaults of numeric keys that the family read but the config lacks
 	err      error
+	inner    []*Config // the configs inside this one, of a vision tower and of a text model
 }
 
 // NewConfig wraps decoded JSON.
 func NewConfig(keys map[string]any) *Config { return &Config{keys: keys} }
 
 // Err returns an error for the first value that a family could not use.
-func (c *Config) Err() error { return c.err }
+func (c *Config) Err() error {
+	err := c.err
+	for _, in := range c.inner {
+		err = cmp.Or(err, in.Err())
+	}
+	return err
+}
+
+// within returns the config of a part of the model, such as vision_config. Without such a key all its keys have their
+// defaults.
+func (c *Config) within(key string) *Config {
+	keys, ok := c.keys[key].(map[string]any)
+	if !ok && c.Has(key) {
+		c.fail(key, "an object")
+	}
+	in := NewConfig(keys)
+	c.inner = append(c.inner, in)
+	return in
+}
+
+// text returns the config of a model's text part: text_config, or for configs of older releases the config itself.
+func (c *Config) text() *Config {
+	if !c.Has("text_config") {
+		return c
+	}
+	return c.within("text_config")
+}
 
 // ModelType returns the key that selects the family.
 func (c *Config) ModelType() string { return c.String("model_type", "") }
@@ -172,6 +200,16 @@ func (c *Config) alias(key, other string) {
 	keys := maps.Clone(c.keys)
 	keys[key] = keys[other]
 	c.keys = keys
+}
+
+// with returns the config with a key set.
+func (c *Config) with(key string, v any) *Config {
+	c.keys = maps.Clone(c.keys)
+	if c.keys == nil {
+		c.keys = map[string]any{}
+	}
+	c.keys[key] = v
+	return c
 }
 
 // null reports whether a key has the value null.

@@ -56,10 +56,10 @@ func newDeberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.relNorm = b.LayerNorm(at+"encoder.LayerNorm", cfg.hidden, true)
 	}
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids
-	switch run.Head {
-	case MaskedLM:
+	switch {
+	case run.Head == MaskedLM:
 		m.head = newDebertaHead(b, c, cfg, m.embeddings.word)
-	case SequenceClassification, TokenClassification:
+	case Classifies(run.Head):
 		m.classes = newDebertaClassifier(b, c, cfg, run)
 	}
 	return m, nil
@@ -79,7 +79,7 @@ func (c *Config) positionSpan() int {
 	return c.Positive("max_position_embeddings", 512)
 }
 
-func (m *deberta) Batch() Batch { return m.encoderBatch(m.classes) }
+func (m *deberta) Batch() Batch { return m.textBatch() }
 
 // Loss is the forward of DebertaV2ForMaskedLM or of a model with another head, or an embedding loss over
 // DebertaV2Model.
@@ -270,16 +270,16 @@ func (h *debertaHead) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 	return hidden
 }
 
-// newDebertaClassifier makes the head of DebertaV2ForSequenceClassification or DebertaV2ForTokenClassification.
+// newDebertaClassifier makes the head of a DeBERTa model that scores texts or tokens.
 func newDebertaClassifier(b *nn.Builder, c *Config, cfg bertConfig, run Run) *classifier {
-	if run.Head == TokenClassification {
-		return newClassifier(c, &tokenScorer{dropout: nn.Dropout(cfg.dropout), out: b.Linear("classifier", cfg.hidden, c.labels(), true)})
+	if !scoresTexts(run.Head) {
+		return newTokenClassifier(b, c, cfg.hidden, nn.Dropout(cfg.dropout), run)
 	}
 	pooled := c.Positive("pooler_hidden_size", cfg.hidden)
-	return newClassifier(c, &contextScorer{
+	return newClassifier(c, run, &contextScorer{
 		Path: "pooler", drop: nn.Dropout(c.Float("pooler_dropout", 0)), act: c.activation("pooler_hidden_act", "gelu"),
 		dense: b.Linear("pooler.dense", pooled, pooled, true),
-		out:   b.Linear("classifier", cfg.hidden, c.labels(), true),
+		out:   b.Linear("classifier", cfg.hidden, c.classes(run), true),
 		last:  nn.Dropout(c.Float("cls_dropout", cfg.dropout)),
 	})
 }

@@ -79,7 +79,7 @@ func newDistilBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-func (m *distilBert) Batch() Batch { return m.encoderBatch(m.classes) }
+func (m *distilBert) Batch() Batch { return m.textBatch() }
 
 // Loss is the forward of DistilBertForMaskedLM or of a model with another head, or an embedding loss over
 // DistilBertModel.

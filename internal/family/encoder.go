@@ -118,7 +118,7 @@ func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, 
 		return nil
 	}
 	if classes != nil {
-		return n.classLoss(classes, e, b.Labels)
+		return n.classLoss(classes, e, b)
 	}
 	n.run.Calling.tieState(e.hidden)
 	if head == nil {

@@ -17,14 +17,17 @@ const (
 	Encoder             = "encoder"              // embeds texts, for contrastive training
 	Seq2SeqLM           = "seq2seq-lm"           // encoder and decoder
 	ImageClassification = "image-classification" // classifies images
+	Diffusion           = "diffusion"            // predicts the noise in images
 
 	SequenceClassification = "sequence-classification" // classifies texts
 	TokenClassification    = "token-classification"    // classifies each token of a text
+	QuestionAnswering      = "question-answering"      // finds where an answer starts and ends
+	MultipleChoice         = "multiple-choice"         // chooses one of several texts
 )
 
 // Heads lists all tasks.
 func Heads() []string {
-	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SequenceClassification, TokenClassification}
+	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, Diffusion, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice}
 }
 
 // Facts describes a model type for code that needs it before a model is built. This table is the only place that
@@ -41,16 +44,17 @@ type Facts struct {
 	Output string
 	// Classes is Output for sequence-classification; "" means "classifier", or "score" in decoders.
 	Classes string
+	// Answers is Output for question-answering; "" means "qa_outputs".
+	Answers string
 	// LoRA lists the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING in
 	// peft/utils/constants.py, unchanged for these families from 0.16 to 0.21. If PEFT has no default for a family,
 	// Suggested lists the layers that it adapts in similar families.
 	LoRA, Suggested []string
 	// Quantizes means that bitsandbytes replaces every linear layer except Output. A test compares this
 	// with transformers.
-	Quantizes bool
-	// Experts means that the model is a mixture of experts: each token goes to a few of many MLPs.
+	Quantizes    bool
 	RowsMeasured bool // runs with positives and negatives were measured
-	Experts      bool
+	Experts      bool // the model is a mixture of experts: each token goes to a few of many MLPs
 	// Liger means that liger-kernel's kernels for the model (0.8.5, monkey_patch.py) are simulated; LigerToo means
 	// that Liger has kernels for the model that are not simulated.
 	Liger, LigerToo bool
@@ -64,6 +68,8 @@ type Facts struct {
 	Unfused string
 	// LitGPT means that LitGPT's version of the model is simulated.
 	LitGPT bool
+	// Vision describes how the model sees images; nil for a model without a vision tower.
+	Vision *Vision
 	// LMHead means that the class name ends in LMHeadModel, not ForCausalLM.
 	LMHead bool
 	// ByToken means that the model runs a loop over tokens.
@@ -76,7 +82,9 @@ type Facts struct {
 	// is the default device. For other models the import loads torch.distributed.pipelining, which keeps a
 	// torch.tensor(0.0) on the default device.
 	late bool
-	make maker
+	// tokens describes the head of a decoder that classifies tokens.
+	tokens tokenHead
+	make   maker
 }
 
 // Positions describes how many tokens a model accepts.
@@ -101,8 +109,9 @@ const maxPositions = "max_position_embeddings"
 
 var (
 	decoderHeads  = []string{CausalLM, Encoder, SequenceClassification}
+	taggerHeads   = []string{CausalLM, Encoder, SequenceClassification, TokenClassification}
 	unsortedHeads = []string{CausalLM, Encoder} // for decoders without a ForSequenceClassification
-	encoderHeads  = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
+	encoderHeads  = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice}
 	qv            = []string{"q_proj", "v_proj"}
 )
 
@@ -121,7 +130,7 @@ var families = map[string]Facts{
 		Blocks: []string{"bert.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"bloom": {
-		make: newBloom, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "seq_length", Default: 2048},
+		make: newBloom, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true, undropped: true}, Positions: Positions{Key: "seq_length", Default: 2048},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{64, 8, 2},
 	},
 	"cohere": {
@@ -136,6 +145,14 @@ var families = map[string]Facts{
 		make: newDeberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"deberta.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query_proj", "value_proj"}, Quantizes: true, Dims: Dims{1536, 24, 24},
 	},
+	"deepseek_v2": {
+		make: newDeepSeekV2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"kv_a_proj_with_mqa", "kv_b_proj"}, Experts: true, Dims: Dims{4096, 32, 32},
+	},
+	"deepseek_v3": {
+		make: newDeepSeekV3, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"kv_a_proj_with_mqa", "kv_b_proj"}, Experts: true, Dims: Dims{7168, 128, 61},
+	},
 	"distilbert": {
 		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"distilbert.transformer.layer", "transformer.layer"}, Output: "vocab_projector", Suggested: []string{"q_lin", "v_lin"}, Quantizes: true, Dims: Dims{768, 12, 6},
@@ -144,16 +161,20 @@ var families = map[string]Facts{
 		make: newElectra, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"electra.encoder.layer", "encoder.layer"}, Output: "generator_lm_head", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{256, 4, 12},
 	},
+	"exaone4": {
+		make: newEXAONE4, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
+	},
 	"falcon": {
-		make: newFalcon, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		make: newFalcon, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true, undropped: true}, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{4544, 71, 32},
 	},
 	"gemma": {
-		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, LigerToo: true, Dims: Dims{3072, 16, 28},
 	},
 	"gemma2": {
-		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
 	"gemma3_text": {
@@ -161,28 +182,36 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
 	"glm": {
-		make: newGLM, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newGLM, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
 	},
 	"glm4": {
-		make: newGLM4, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newGLM4, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 40},
 	},
+	"glm4_moe": {
+		make: newGLM4MoE, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, Dims: Dims{4096, 96, 46},
+	},
 	"gpt2": {
-		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
+		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, LMHead: true, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"gpt_bigcode": {
-		make: newGPTBigCode, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
+		make: newGPTBigCode, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"gpt_neo": {
-		make: newGPTNeo, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
+		make: newGPTNeo, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{2048, 16, 24},
 	},
 	"gpt_neox": {
-		make: newGPTNeoX, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		make: newGPTNeoX, OwnLoss: ownLoss{until: 449}, Heads: taggerHeads, tokens: tokenHead{own: true, upcast: true}, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"gpt_neox.layers"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{6144, 64, 44},
+	},
+	"gpt_oss": {
+		make: newGPTOSS, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, LigerToo: true, Dims: Dims{2880, 64, 36},
 	},
 	"gptj": {
 		make: newGPTJ, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 2048, Learned: true},
@@ -192,8 +221,12 @@ var families = map[string]Facts{
 		make: newGranite, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Unsloth: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
+	"granitemoe": {
+		make: newGraniteMoE, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, Dims: Dims{4096, 32, 32},
+	},
 	"llama": {
-		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mamba": {
@@ -205,23 +238,23 @@ var families = map[string]Facts{
 		Blocks: []string{"backbone.layers"}, Output: "lm_head",
 	},
 	"mistral": {
-		make: newMistral, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newMistral, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mixtral": {
-		make: newMixtral, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newMixtral, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Experts: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"modernbert": {
 		make: newModernBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
-		Blocks: []string{"model.layers", "layers"}, Output: "decoder", Suggested: []string{"Wqkv"}, Quantizes: true, Dims: Dims{768, 12, 22},
+		Blocks: []string{"model.layers", "layers"}, Output: "decoder", Answers: "classifier", Suggested: []string{"Wqkv"}, Quantizes: true, Dims: Dims{768, 12, 22},
 	},
 	"mpnet": {
 		make: newMPNet, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true}, late: true,
 		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"mpt": {
-		make: newMPT, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "max_seq_len", Default: 2048, Learned: true},
+		make: newMPT, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: "max_seq_len", Default: 2048, Learned: true},
 		Blocks: []string{"transformer.blocks"}, Output: "lm_head", LoRA: []string{"Wqkv"}, Quantizes: true, Dims: Dims{2048, 16, 24},
 	},
 	"multi-encoder": {
@@ -244,48 +277,72 @@ var families = map[string]Facts{
 		make: newOLMo3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
+	"olmoe": {
+		make: newOLMoE, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, Dims: Dims{2048, 16, 16},
+	},
 	"opt": {
 		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"phi": {
-		make: newPhi, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		make: newPhi, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: []string{"q_proj", "v_proj", "fc1", "fc2"}, Quantizes: true, Dims: Dims{2048, 32, 24},
 	},
 	"phi3": {
-		make: newPhi3, Unfused: "llama", OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		make: newPhi3, Unfused: "llama", OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"qkv_proj"}, Quantizes: true, Liger: true, Dims: Dims{3072, 32, 32},
 	},
 	"qwen2": {
-		make: newQwen2, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newQwen2, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
+	"qwen2_5_vl": {
+		make: newQwen25VL, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 32768}, Vision: qwenVision(14), LigerToo: true,
+		Blocks: []string{"model.visual.blocks", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 80},
+	},
+	"qwen3_vl": {
+		make: newQwen3VL, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 128000}, Vision: qwenVision(16, "model.visual.deepstack_merger_list"), LigerToo: true,
+		Blocks: []string{"model.visual.blocks", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
+	"qwen2_vl": {
+		make: newQwen2VL, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 32768}, Vision: qwenVision(14),
+		Blocks: []string{"model.visual.blocks", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 80},
+	},
 	"qwen2_moe": {
-		make: newQwen2MoE, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newQwen2MoE, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, Dims: Dims{2048, 16, 24},
 	},
 	"qwen3": {
-		make: newQwen3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newQwen3, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"qwen3_moe": {
-		make: newQwen3MoE, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newQwen3MoE, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Experts: true, Liger: true, Dims: Dims{2048, 32, 24},
 	},
 	"roberta": {
 		make: newRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
 		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"seed_oss": {
+		make: newSeedOSS, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 524288},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 80, 64},
+	},
 	"smollm3": {
-		make: newSmolLM3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newSmolLM3, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{2048, 16, 36},
 	},
+	"stable-diffusion": {
+		make: newStableDiffusion, Heads: []string{Diffusion}, Positions: Positions{Images: true}, late: true,
+		LoRA: []string{"to_k", "to_q", "to_v", "to_out.0"}, // train_text_to_image_lora.py
+	},
 	"stablelm": {
-		make: newStableLM, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		make: newStableLM, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, tokens: tokenHead{undropped: true}, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{2560, 32, 32},
 	},
 	"starcoder2": {
-		make: newStarcoder2, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		make: newStarcoder2, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{3072, 24, 30},
 	},
 	"t5": {
@@ -338,11 +395,11 @@ func (f Facts) Targets() []string {
 
 // prepare passes the facts to a builder.
 func (f Facts) prepare(b *nn.Builder, head string) {
-	b.Output, b.Blocks, b.WholeQuantized = f.output(head), f.Blocks, Classifies(head)
+	b.Output, b.Blocks, b.WholeQuantized = f.OutputOf(head), f.Blocks, Classifies(head)
 }
 
-// output returns the last path component of the layer that computes a head's logits.
-func (f Facts) output(head string) string {
+// OutputOf returns the last path component of the layer that computes a head's logits.
+func (f Facts) OutputOf(head string) string {
 	switch head {
 	case SequenceClassification:
 		if slices.Contains(f.Heads, CausalLM) {
@@ -350,7 +407,14 @@ func (f Facts) output(head string) string {
 		}
 		return cmp.Or(f.Classes, "classifier")
 	case TokenClassification:
+		if slices.Contains(f.Heads, CausalLM) {
+			return f.tokens.layer()
+		}
 		return "classifier"
+	case MultipleChoice:
+		return "classifier"
+	case QuestionAnswering:
+		return cmp.Or(f.Answers, "qa_outputs")
 	}
 	return f.Output
 }

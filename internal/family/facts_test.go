@@ -20,7 +20,8 @@ func small(modelType string) *Config {
 		"hidden_size": 64.0, "n_embd": 64.0, "d_model": 64.0, "dim": 64.0, "num_attention_heads": 4.0, "n_head": 4.0, "n_heads": 4.0,
 		"intermediate_size": 128.0, "vocab_size": 512.0, "word_embed_proj_dim": 64.0, "num_key_value_heads": 4.0,
 		"expand": 2.0, "head_dim": 16.0, "num_heads": 8.0, "d_kv": 16.0, "n_groups": 1.0,
-		"num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "channels": 1.0, "rotary_dim": 8.0,
+		"num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "channels": 1.0, "rotary_dim": 8.0, "n_group": 2.0, "topk_group": 1.0,
+		"unet": map[string]any{"block_out_channels": []any{32.0, 64.0}}, "vae": map[string]any{"block_out_channels": []any{32.0, 64.0}}, "text_encoder": map[string]any{},
 	})
 }
 
@@ -48,11 +49,11 @@ func TestFacts(t *testing.T) {
 				if f.Blocks != nil && !slices.ContainsFunc(f.Blocks, func(list string) bool { return isList(params, list) }) {
 					t.Errorf("no parameter is inside %v: %v", f.Blocks, params[:min(len(params), 8)])
 				}
-				if head != Encoder && f.Output != "" && !slices.Contains(linears, f.output(head)) {
-					t.Errorf("no layer is called %s: %v", f.output(head), linears)
+				if head != Encoder && f.Output != "" && !slices.Contains(linears, f.OutputOf(head)) {
+					t.Errorf("no layer is called %s: %v", f.OutputOf(head), linears)
 				}
 				for _, target := range f.Targets() {
-					if !slices.Contains(linears, target) {
+					if !slices.Contains(linears, target[strings.LastIndexByte(target, '.')+1:]) {
 						t.Errorf("no layer to adapt is called %s: %v", target, linears)
 					}
 				}

@@ -19,28 +19,40 @@ import (
 // Run describes a model's input and how it runs.
 type Run struct {
 	*Shape
-	Calling       *Calling // nil if the loop uses only the loss
-	Head          string   // one of Heads
-	Positives     int      // positive samples per anchor, in contrastive training
-	Negatives     int      // negative samples per anchor
-	Attention     string   // "sdpa", "eager", "flash"
-	Mask          bool     // the batch has an attention mask
-	Checkpointing bool     // activations are recomputed in the backward pass
-	Reentrant     bool     // reentrant checkpointing
-	Loss          string   // which code computes a causal loss; "" is the model's own
-	LossChunks    int      // pieces in which a causal loss is computed; 0 means all at once
-	Unsloth       []string // the layers that use Unsloth's kernels: "rope", "norm"
-	Liger         []string // the layers that use Liger's kernels: "rope", "norm", "mlp"
-	Torchtune     bool     // decoders use torchtune's modules, if it has the model
-	LitGPT        LitGPT   // decoders use LitGPT's modules and loss, if it has the model
-	Lora          nn.Lora  // adapters that torchtune's and LitGPT's modules are built with
-	Transformers  int      // the release whose code runs: 445 is 4.45; 0 means the newest known
+	Calling       *Calling     // nil if the loop uses only the loss
+	Head          string       // one of Heads
+	Positives     int          // positive samples per anchor, in contrastive training
+	Negatives     int          // negative samples per anchor
+	Attention     string       // "sdpa", "eager", "flash"
+	Mask          bool         // the batch has an attention mask
+	Checkpointing bool         // activations are recomputed in the backward pass
+	Reentrant     bool         // reentrant checkpointing
+	Loss          string       // which code computes a causal loss; "" is the model's own
+	LossChunks    int          // pieces in which a causal loss is computed; 0 means all at once
+	Unsloth       []string     // the layers that use Unsloth's kernels: "rope", "norm"
+	Liger         []string     // the layers that use Liger's kernels: "rope", "norm", "mlp"
+	Torchtune     bool         // decoders use torchtune's modules, if it has the model
+	LitGPT        LitGPT       // decoders use LitGPT's modules and loss, if it has the model
+	Lora          nn.Lora      // adapters that torchtune's and LitGPT's modules are built with
+	Images        Images       // the images of each sample, if the model sees any
+	Adapts        bool         // the model gets adapters
+	Resolution    int          // side of the images, in pixels, if the model does not fix it
+	Low           shadow.DType // type that autocast casts to; None without autocast
+	Transformers  int          // the release whose code runs: 445 is 4.45; 0 means the newest known
 
-	ownLoss ownLoss // the model type's OwnLoss
+	ownLoss ownLoss   // the model type's OwnLoss
+	tokens  tokenHead // the model type's tokens
+	problem problem   // what a model that classifies texts learns
 }
 
 // Rows returns how many rows the encoder sees for each sample: an anchor, its positives and its negatives.
 func (r Run) Rows() int { return 1 + r.Positives + r.Negatives }
+
+// Images describes the images of a sample, all of the same size. The zero value means none.
+type Images struct {
+	Count         int // per sample
+	Height, Width int // in pixels, as the tower sees them
+}
 
 // Shape is the size of a forward's input. All parts of a run share it, and it may change from one
 // micro-batch to the next.
@@ -48,6 +60,7 @@ type Shape struct {
 	Batch     int // rows per forward pass: samples, times Run.Rows
 	Seq       int // tokens per sample
 	TargetSeq int // tokens of the decoder per sample, for seq2seq models
+	Choices   int // texts to choose from per sample, for multiple-choice models
 }
 
 // Model is a network and its loss.
@@ -73,12 +86,14 @@ type Scripted interface {
 // Batch holds the tensors of one micro-batch, in the order of the dict that contains them.
 type Batch struct {
 	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model does not use it
+	Kinds, Grid               *shadow.Tensor // of a model for images and text: 1 for each image's token; rows and columns of patches
+	Ends                      *shadow.Tensor // the last tokens of answers; Labels are then the first ones
 	Positions                 *shadow.Tensor // token positions of packed samples; nil if they are counted from 0
 }
 
 // Drop releases the batch.
 func (b Batch) Drop() {
-	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Pixels, b.Labels} {
+	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Kinds, b.Pixels, b.Grid, b.Labels, b.Ends} {
 		t.Drop()
 	}
 }
@@ -104,7 +119,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if err := f.check(mt, run); err != nil {
 		return nil, err
 	}
-	run.ownLoss = f.OwnLoss
+	run.ownLoss, run.tokens, run.problem = f.OwnLoss, f.tokens, c.problem(run)
 	f.prepare(b, run.Head)
 	run.Torchtune = run.Torchtune && f.Torchtune && run.Head == CausalLM
 	run.LitGPT.On = run.LitGPT.On && f.LitGPT && run.Head == CausalLM
@@ -114,6 +129,9 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m, err := f.make(b, c, run)
 	if err != nil {
 		return nil, err
+	}
+	if run.Head == MultipleChoice {
+		m = &chooser{Model: m, net: net{b.W, run}}
 	}
 	return m, c.Err()
 }
@@ -138,7 +156,7 @@ func either(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// textBatch makes token ids, a mask of ones, and a label for each token.
+// textBatch makes token ids, a mask of ones, and labels for the head.
 func (n net) textBatch() Batch {
 	b := Batch{IDs: n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)}
 	if n.run.Mask {
@@ -148,7 +166,11 @@ func (n net) textBatch() Batch {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	}
 	if n.run.Head == SequenceClassification {
+		b.Labels = n.classLabels(n.run.problem)
+	}
+	if n.run.Head == QuestionAnswering {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch)
+		b.Ends = n.w.Input(shadow.Int64, n.run.Batch)
 	}
 	if n.run.Head == Seq2SeqLM {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.TargetSeq)
@@ -187,12 +209,15 @@ func (r Run) eagerOnly(model string) (Run, error) {
 // layer runs one block of a model, checkpointed if checkpointing is on. others are the tensors that the block
 // uses besides its input.
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
-	var out *shadow.Tensor
-	if !n.checkpoints() || n.run.Calling.skips() {
-		out = n.w.CallWith(m, x, others)
-	} else {
-		out = n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
-	}
+	out := n.block(m, x, others...)
 	n.keepState(x, out)
 	return out
+}
+
+// block is layer for the blocks of a vision tower, which are not among the hidden states that a caller may ask for.
+func (n net) block(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
+	if !n.checkpoints() || n.run.Calling.skips() {
+		return n.w.CallWith(m, x, others)
+	}
+	return n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
 }

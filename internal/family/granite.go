@@ -35,7 +35,7 @@ func newGranite(b *nn.Builder, c *Config, run Run) (Model, error) {
 type graniteLayer struct {
 	shadow.Path
 	attn                *llamaAttention
-	mlp                 *llamaMLP
+	mlp                 shadow.Module
 	inputNorm, postNorm *rmsNorm
 }
 

@@ -18,6 +18,7 @@ type llama struct {
 	embedDrop nn.Dropout
 	renamed   bool // the dropout's result replaces the embeddings' variable, so the embeddings are freed
 	scaled    bool // embeddings are scaled
+	rescaled  bool // embeddings are scaled after the masks are made
 	layers    []shadow.Module
 	norm      shadow.Module
 	rotary    layerRotary
@@ -32,7 +33,13 @@ type llamaShape struct {
 	headNorm                                     bool      // queries and keys are normalised per head
 	moe                                          *moeShape // experts instead of the MLP
 	masks                                        layerMasks
+	path                                         string // of the decoder in the whole model; "" means "model"
+
+	attention func(a *llamaAttention) shadow.Module2 // replaces Llama's attention, if set
 }
+
+// at returns the path of a part of the decoder.
+func (s llamaShape) at(part string) string { return cmp.Or(s.path, "model") + "." + part }
 
 func newLlama(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
@@ -65,9 +72,9 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 	m := &llama{net: net{b.W, run}, masks: &s.masks}
 	act := c.activation("hidden_act", "silu")
 	drop := c.Float("attention_dropout", 0)
-	m.embed = b.Embedding("model.embed_tokens", s.vocab, s.hidden)
+	m.embed = b.Embedding(s.at("embed_tokens"), s.vocab, s.hidden)
 	for i := range s.layers {
-		at := fmt.Sprintf("model.layers.%d", i)
+		at := fmt.Sprintf("%s.%d", s.at("layers"), i)
 		l := &llamaLayer{Path: shadow.Path(at)}
 		attn := newLlamaAttention(b, m, at+".self_attn", s)
 		attn.dropout, attn.window = drop, s.masks.windows[i]
@@ -76,6 +83,9 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 			attn.kNorm = newRMSNorm(b, run, at+".self_attn.k_norm", s.dim)
 		}
 		l.attn = attn
+		if s.attention != nil {
+			l.attn = s.attention(attn)
+		}
 		if s.moe != nil && s.moe.sparse(i) {
 			l.mlp = newExperts(b, run, at, s.hidden, *s.moe, act)
 		} else {
@@ -85,7 +95,7 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 		l.postNorm = newRMSNorm(b, run, at+".post_attention_layernorm", s.hidden)
 		m.layers = append(m.layers, l)
 	}
-	m.norm = newRMSNorm(b, run, "model.norm", s.hidden)
+	m.norm = newRMSNorm(b, run, s.at("norm"), s.hidden)
 	m.rotary = sharedRotary(b, c, s.dim)
 	m.head = newCausalHead(b, c, run, s.hidden, m.embed, false)
 	return m
@@ -130,6 +140,9 @@ func (m *llama) forward(b Batch) *shadow.Tensor {
 	}
 	pos := positions(fn, m.w, m.run.Seq)
 	m.masks.create(fn, m.net, embeds, b.Mask, pos)
+	if m.rescaled {
+		fn.Set(&embeds, embeds.MulScalar())
+	}
 	if m.renamed {
 		fn.Set(&embeds, m.embedDrop.Call(embeds))
 	}
@@ -186,6 +199,7 @@ type llamaAttention struct {
 	rotate       rotation // nil means Llama's apply_rotary_pos_emb
 	unrotated    bool     // the layer does not use positions
 	outDrop      nn.Dropout
+	sinks        *shadow.Tensor // a score for each head that no token gets, in gpt-oss
 }
 
 func newLlamaAttention(b *nn.Builder, m *llama, at string, s llamaShape) *llamaAttention {
@@ -217,7 +231,7 @@ func (a *llamaAttention) attend(fn *shadow.Frame, query, key **shadow.Tensor, va
 	a.m.cached(fn, key, &value, a.window)
 
 	out, weights := a.m.attention(*query, *key, value, attending{
-		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap,
+		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap, sinks: a.sinks,
 	})
 	fn.Let(out) // (B, S, H, D)
 	fn.Let(weights)

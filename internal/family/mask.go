@@ -46,6 +46,7 @@ type layerMasks struct {
 	windows []int // window of each layer, 0 for none
 	window  int   // the window that a mask is made for, 0 for none
 	both    bool  // with a window, the full mask is made too
+	whole   bool  // positions are not searched for packed sequences
 	full    *shadow.Tensor
 	sliding *shadow.Tensor
 }
@@ -58,6 +59,9 @@ func sameWindow(layers, window int) layerMasks {
 // create makes the masks, the full one first.
 func (l *layerMasks) create(fn *shadow.Frame, n net, embeds, mask, pos *shadow.Tensor) {
 	l.full, l.sliding = nil, nil
+	if l.whole {
+		pos = nil
+	}
 	n.w.Local(&l.full)
 	n.w.Local(&l.sliding)
 	if l.window == 0 || l.both {

@@ -71,13 +71,13 @@ func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-func (m *modernBert) Batch() Batch { return m.encoderBatch(m.classes) }
+func (m *modernBert) Batch() Batch { return m.textBatch() }
 
 // Loss is the forward of ModernBertForMaskedLM or of a model with another head, or an embedding loss over
 // ModernBertModel.
 func (m *modernBert) Loss(b Batch) *shadow.Tensor {
 	if m.classes != nil {
-		return m.classLoss(m.classes, encoded{hidden: m.forward(b), mask: b.Mask}, b.Labels)
+		return m.classLoss(m.classes, encoded{hidden: m.forward(b), mask: b.Mask}, b)
 	}
 	fn := m.w.Func()
 	hidden := fn.Let(m.forward(b))

@@ -38,6 +38,10 @@ type moeBlock struct {
 	gateUp, down *shadow.Tensor // (E, 2I, H), (E, H, I)
 	act          activation
 	liger        bool
+
+	gateUpBias, downBias *shadow.Tensor // biases of the experts, in gpt-oss
+	transposed           bool           // weights are (E, H, 2I) and (E, I, H)
+	gate                 activation     // what follows gateUp; nil means applyGate
 }
 
 func newMoeBlock(b *nn.Builder, run Run, at string, hidden int, s moeShape, act activation) *moeBlock {
@@ -109,12 +113,14 @@ func (m *moeBlock) forwardExperts(hidden, index, weights *shadow.Tensor) *shadow
 	tokens := fn.Let(counted.Histc(m.experts))
 	offsets := fn.Let(tokens.Offsets())
 	sentinel := fn.Let(idsG.Compare("ge").Unsqueeze(-1)) // (T·K, 1)
+	biases := fn.Let(rowsOf(m.gateUpBias, idsG))         // (T·K, 2I)
 	fn.Set(&selected, selected.MaskedFillTo(sentinel))
 
-	out := fn.Let(groupedLinear(selected, m.gateUp, offsets)) // (T·K, 2I)
+	out := fn.Let(m.groupedLinear(selected, m.gateUp, offsets, biases)) // (T·K, 2I)
 	fn.Set(&out, out.MaskedFill(sentinel))
 	fn.Set(&out, m.applyGate(out)) // (T·K, I)
-	fn.Set(&out, groupedLinear(out, m.down, offsets))
+	fn.Set(&biases, rowsOf(m.downBias, idsG))
+	fn.Set(&out, m.groupedLinear(out, m.down, offsets, biases))
 	fn.Set(&out, out.MaskedFill(sentinel)) // (T·K, H)
 
 	weighted := fn.Let(out.Mul(sampleG.Unsqueeze(-1)))
@@ -124,16 +130,34 @@ func (m *moeBlock) forwardExperts(hidden, index, weights *shadow.Tensor) *shadow
 	return fn.Return(final.To(dtype))
 }
 
-// groupedLinear is _grouped_linear. Autocast does not handle grouped products, so the input is cast to the
-// weight's type.
-func groupedLinear(x, weight, offsets *shadow.Tensor) *shadow.Tensor {
-	fn := x.World().Func(x, weight)
-	t := fn.Let(weight.Transpose(-2, -1))
-	return fn.Return(x.To(t.DType()).GroupedMm(t, offsets))
+// rowsOf returns the biases of each token's expert, or nil if experts have none.
+func rowsOf(biases, ids *shadow.Tensor) *shadow.Tensor {
+	if biases == nil {
+		return nil
+	}
+	return biases.Rows(ids)
 }
 
-// applyGate is _default_apply_gate.
+// groupedLinear is _grouped_linear. Autocast does not handle grouped products, so the input is cast to the
+// weight's type.
+func (m *moeBlock) groupedLinear(x, weight, offsets, bias *shadow.Tensor) *shadow.Tensor {
+	fn := x.World().Func(x, weight, bias)
+	t := weight
+	if !m.transposed {
+		t = fn.Let(weight.Transpose(-2, -1))
+	}
+	out := fn.Let(x.To(t.DType()).GroupedMm(t, offsets))
+	if bias != nil {
+		fn.Set(&out, out.AddInPlace(bias))
+	}
+	return fn.Return(out)
+}
+
+// applyGate is _default_apply_gate, or the model's own.
 func (m *moeBlock) applyGate(x *shadow.Tensor) *shadow.Tensor {
+	if m.gate != nil {
+		return m.gate(x)
+	}
 	fn := x.World().Func(x)
 	halves := x.Chunk(2, -1)
 	gate, up := fn.Let(halves[0]), fn.Let(halves[1])

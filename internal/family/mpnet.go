@@ -40,7 +40,7 @@ func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.layers = append(m.layers, newMPNetLayer(b, fmt.Sprintf("%sencoder.layer.%d", at, i), cfg))
 	}
 	m.relative = b.Embedding(at+"encoder.relative_attention_bias", c.Positive("relative_attention_num_buckets", 32), cfg.heads)
-	if run.Head == Encoder {
+	if run.Head == Encoder || run.Head == MultipleChoice {
 		m.pooler = newBertPooler(b, at+"pooler", cfg.hidden)
 	}
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids
@@ -49,28 +49,33 @@ func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.head = newBertHead(b, "lm_head", ".dense", ".layer_norm", cfg, m.word)
 	}
 	if Classifies(run.Head) {
-		m.classes = newRobertaClassifier(b, c, cfg.hidden, m.dropout, run)
+		m.classes = newRobertaClassifier(b, c, cfg, m.dropout, run)
 	}
 	return m, nil
 }
 
-func (m *mpnet) Batch() Batch { return m.encoderBatch(m.classes) }
+func (m *mpnet) Batch() Batch { return m.textBatch() }
 
 // Loss is the forward of MPNetForMaskedLM or of a model with another head, or an embedding loss over MPNetModel.
 func (m *mpnet) Loss(b Batch) *shadow.Tensor {
-	return m.encoderLoss(encoded{hidden: m.forward(b), mask: b.Mask}, m.head, m.classes, b, m.vocab)
+	hidden, pooled := m.forward(b)
+	return m.encoderLoss(encoded{hidden: hidden, pooled: pooled, mask: b.Mask}, m.head, m.classes, b, m.vocab)
 }
 
-// forward is MPNetModel.forward.
-func (m *mpnet) forward(b Batch) *shadow.Tensor {
+// forward is MPNetModel.forward. It returns the pooler's output if a head uses it.
+func (m *mpnet) forward(b Batch) (hidden, pooled *shadow.Tensor) {
 	fn := m.w.Func()
 	embeds := fn.Let(m.embed(b.IDs)) // (B, S, H)
 	m.bidirectionalMask(b.Mask)
-	hidden := fn.Let(m.encode(embeds))
+	hidden = fn.Let(m.encode(embeds))
 	if m.pooler != nil {
-		m.run.Calling.keepPooled(fn.Let(m.w.Call(m.pooler, hidden)))
+		pooled = fn.Let(m.w.Call(m.pooler, hidden))
 	}
-	return fn.Return(hidden)
+	if m.pooler != nil && m.classes == nil {
+		m.run.Calling.keepPooled(pooled)
+		pooled = nil
+	}
+	return fn.Return2(hidden, pooled)
 }
 
 func (m *mpnet) embed(ids *shadow.Tensor) *shadow.Tensor {

@@ -6,8 +6,9 @@ import "snug/internal/shadow"
 
 // Outputs holds the results of a model's forward. A loop that binds it to a variable keeps all of them alive.
 type Outputs struct {
-	Loss   *shadow.Tensor // nil without labels
-	Logits *shadow.Tensor
+	Loss   *shadow.Tensor   // nil without labels
+	Logits *shadow.Tensor   // nil if the forward computes none, or returns Chunks
+	Ends   *shadow.Tensor   // logits of the last token of an answer; Logits are those of the first
 	Hidden *shadow.Tensor   // the last hidden states, of a model without a head
 	Pooled *shadow.Tensor   // the pooler's output for the first token, if the model has a pooler
 	Masked bool             // padding was masked, because the batch's mask has zeros
@@ -25,16 +26,16 @@ type Calling struct {
 	Past          []*shadow.Tensor // keys and values of earlier tokens, which the forward takes ownership of and extends
 	Grow          int              // number of tokens by which the forward extends Past
 	States        bool             // output_hidden_states
-	Checkpointing bool
-	Unchecked     bool           // gradient_checkpointing_disable() was called, overriding the run
-	Padded        bool           // the batch's attention mask has zeros
-	Reentrant     *bool          // use_reentrant of checkpointing; nil means Run's value
-	Every         int            // one in this many blocks is checkpointed, starting with the first; 0 means all
-	Chunks        int            // torchtune's num_output_chunks
-	SkipLogits    bool           // Liger's loss skips the logits in evaluation too
-	padding       *shadow.Tensor // the padding mask, in encoders
-	block         int            // index of the next block of the current forward
-	Items         *shadow.Tensor // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
+	Checkpointing bool             // gradient_checkpointing_enable() was called
+	Unchecked     bool             // gradient_checkpointing_disable() was called, overriding the run
+	Padded        bool             // the batch's attention mask has zeros
+	Reentrant     *bool            // use_reentrant of checkpointing; nil means Run's value
+	Every         int              // one in this many blocks is checkpointed, starting with the first; 0 means all
+	Chunks        int              // torchtune's num_output_chunks
+	SkipLogits    bool             // Liger's loss skips the logits in evaluation too
+	padding       *shadow.Tensor   // the padding mask, in encoders
+	block         int              // index of the next block of the current forward
+	Items         *shadow.Tensor   // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
 }
 
 // skips reports whether the next block is excluded from checkpointing.
@@ -58,6 +59,13 @@ func (c *Calling) averaged(loss *shadow.Tensor) *shadow.Tensor {
 func (c *Calling) keepLogits(logits *shadow.Tensor) {
 	if c != nil && c.Keep != nil {
 		c.Keep.Logits = logits.Hold()
+	}
+}
+
+// keepAnswers keeps the logits of the first and last tokens of answers.
+func (c *Calling) keepAnswers(start, end *shadow.Tensor) {
+	if c != nil && c.Keep != nil {
+		c.Keep.Logits, c.Keep.Ends = start.Hold(), end.Hold()
 	}
 }
 

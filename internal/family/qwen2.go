@@ -34,14 +34,20 @@ func qwenShape(c *Config) llamaShape {
 		inter: c.Positive("intermediate_size", 22016), vocab: c.Positive("vocab_size", 151936),
 	}
 	s.kv = c.kvHeads(s.heads, 32)
+	s.masks = qwenMasks(c, s.layers, 28)
+	return s
+}
+
+// qwenMasks reads which layers have a window: by default those after the first ones, if windows are on.
+func qwenMasks(c *Config, layers, first int) layerMasks {
 	window := 0
 	if c.Bool("use_sliding_window", false) {
 		window = c.window(4096)
 	}
-	from := c.Int("max_window_layers", 28)
-	s.masks = layerMasks{windows: c.layerWindows(s.layers, window, func(i int) bool { return i >= from }), both: true}
-	if slices.Contains(s.masks.windows, window) {
-		s.masks.window = window
+	from := c.Int("max_window_layers", first)
+	masks := layerMasks{windows: c.layerWindows(layers, window, func(i int) bool { return i >= from }), both: true}
+	if slices.Contains(masks.windows, window) {
+		masks.window = window
 	}
-	return s
+	return masks
 }

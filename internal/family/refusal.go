@@ -11,6 +11,7 @@ type Refusal struct {
 	Why   string // what is not supported
 }
 
+// Error returns what is not supported.
 func (r *Refusal) Error() string { return r.Why }
 
 func refuse(field, format string, args ...any) *Refusal {

@@ -16,13 +16,13 @@ func newRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 	at := m.prefix("roberta")
 	emb := newRobertaEmbeddings(b, at+"embeddings", cfg)
 	m.embeddings = emb
-	m.build(b, at, cfg, run.Head == Encoder)
+	m.build(b, at, cfg, run.Head == Encoder || run.Head == MultipleChoice)
 	if run.Head == "masked-lm" {
 		cfg.act = (*shadow.Tensor).GELU
 		m.head = newBertHead(b, "lm_head", ".dense", ".layer_norm", cfg, emb.word)
 	}
 	if Classifies(run.Head) {
-		m.classes = newRobertaClassifier(b, c, cfg.hidden, c.classDropout(cfg.dropout), run)
+		m.classes = newRobertaClassifier(b, c, cfg, c.classDropout(cfg.dropout), run)
 	}
 	return m, nil
 }

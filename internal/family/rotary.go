@@ -17,6 +17,8 @@ type rotary struct {
 	measures bool           // each forward checks the length of the sequence
 	single   bool           // cosines and sines remain in float32
 	pairs    bool           // two neighbouring elements share each frequency, as in Cohere
+	complex  bool           // cosines and sines are complex numbers in cos, as in DeepSeek-V2
+	half     bool           // the frequencies cover half a head, as in gpt-oss
 	cos, sin *shadow.Tensor // for the current forward
 }
 
@@ -156,18 +158,37 @@ func (r *rotary) forward(x, pos *shadow.Tensor) (cos, sin *shadow.Tensor) {
 	at := fn.Let(pos.Unsqueeze(1).To(shadow.Float32)) // (1, 1, S)
 	x.World().Autocast(shadow.None, func() {
 		freqs := fn.Let(freq.Matmul(at).Transpose(1, 2)) // (1, S, D/2)
+		if r.complex {
+			cos = fn.Let(polar(freqs))
+			fn.Set(&cos, cos.MulScalar())
+			return
+		}
 		emb := fn.Let(r.twice(freqs))
 		cos = fn.Let(emb.Cos().MulScalar())
 		sin = fn.Let(emb.Sin().MulScalar())
 	})
-	if r.single {
+	if r.single || r.complex {
 		return fn.Return2(cos, sin)
 	}
 	return fn.Return2(cos.To(dtype), sin.To(dtype))
 }
 
+// polar is torch.polar(torch.ones_like(angles), angles): complex numbers, with a dimension for their two parts.
+func polar(angles *shadow.Tensor) *shadow.Tensor {
+	w := angles.World()
+	ones := angles.Plain("ones_like", angles.DType()).Hold()
+	w.Op("polar")
+	out := w.Empty(angles.Shape().Append(2), angles.DType())
+	w.Launch(out, angles)
+	ones.Drop()
+	return out
+}
+
 // twice repeats the frequencies to cover all elements of a head.
 func (r *rotary) twice(freqs *shadow.Tensor) *shadow.Tensor {
+	if r.half {
+		return freqs
+	}
 	if r.pairs {
 		return freqs.RepeatInterleave(2, -1)
 	}

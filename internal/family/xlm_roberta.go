@@ -12,18 +12,18 @@ import (
 func newXLMRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 	cfg := readBert(c, 30522)
 	m := &bert{net: net{b.W, run}, vocab: cfg.vocab}
-	switch run.Head {
-	case MaskedLM:
+	switch {
+	case run.Head == MaskedLM:
 		of := cfg
 		of.act = (*shadow.Tensor).GELU
 		m.head = newUntiedHead(b, "lm_head", ".dense", ".layer_norm", of)
-	case SequenceClassification, TokenClassification:
-		m.classes = newRobertaClassifier(b, c, cfg.hidden, c.classDropout(cfg.dropout), run)
+	case Classifies(run.Head):
+		m.classes = newRobertaClassifier(b, c, cfg, c.classDropout(cfg.dropout), run)
 	}
 	at := m.prefix("roberta")
 	emb := newRobertaEmbeddings(b, at+"embeddings", cfg)
 	m.embeddings = emb
-	m.build(b, at, cfg, run.Head == Encoder)
+	m.build(b, at, cfg, run.Head == Encoder || run.Head == MultipleChoice)
 	if m.head != nil && cfg.tie {
 		m.head.tie(b, emb.word)
 		emb.word.Weight.Rename("lm_head.decoder.weight") // Module.parameters() finds the weight at this path first

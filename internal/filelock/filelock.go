@@ -13,7 +13,7 @@ import (
 var ErrHeld = errors.New("another process holds it")
 
 // ErrUnsupported means that the file system does not support locks, as on some network mounts.
-var ErrUnsupported = errors.New("this file system has no locks")
+var ErrUnsupported = errors.New("this file system does not support locks")
 
 // Try takes the lock on an open file, or fails at once with ErrHeld or ErrUnsupported. Closing the file releases the
 // lock.

@@ -14,6 +14,7 @@ type TooLargeError struct {
 	Most int64 // the limit, in bytes
 }
 
+// Error names the limit.
 func (e TooLargeError) Error() string {
 	return "larger than " + whole(e.Most) + ", the most that snug reads; is it the right file?"
 }

@@ -35,6 +35,7 @@ type TooManyError struct {
 	Most int // the limit
 }
 
+// Error names the limit.
 func (e TooManyError) Error() string {
 	return fmt.Sprintf("this folder has more than %d files", e.Most)
 }

@@ -21,6 +21,7 @@ type UnknownError struct {
 	Hint string // advice that the command line adds
 }
 
+// Error returns what is wrong with the name, and the advice.
 func (e *UnknownError) Error() string { return e.What + e.Hint }
 
 func unknown(hint, format string, args ...any) error {

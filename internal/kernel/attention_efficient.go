@@ -19,15 +19,14 @@ func (r Rules) EfficientForward(a Attention) Figure {
 	return r.between(EfficientAttention, 0, 0, 0)
 }
 
-// EfficientBackward returns the accumulators of the backward pass. The tile is larger for wide heads: above 128
-// elements, or above 64 in 16-bit types. 16-bit heads above 128 also have accumulators for the gradients of keys
-// and values.
+// EfficientBackward returns the accumulators of the backward pass. The tile is larger for heads above 64 elements.
+// 16-bit heads above 128 also have accumulators for the gradients of keys and values.
 //
 // A card with less shared memory than an H200 may use the smaller tile where the H200 uses the larger one. 16-bit
 // heads that do not fit into the smaller tile then need the additional accumulators.
 func (r Rules) EfficientBackward(a Attention) Figure {
 	tile, half := 64, a.Type.half()
-	if a.Width > 128 || a.Width > 64 && half {
+	if a.Width > 64 {
 		tile = 128
 	}
 	least := min(a.accumulators(64, false), a.accumulators(128, false))
@@ -40,9 +39,9 @@ func (r Rules) EfficientBackward(a Attention) Figure {
 // part of a head has a 16-byte lock and a float32 tile of the given rows. If all is set, there are also
 // accumulators for the gradients of keys and values.
 func (a Attention) accumulators(rows int, all bool) uint64 {
-	cols := (a.Width + 63) / 64 * 64
-	if a.Width > 128 {
-		cols = 64
+	cols := 64
+	if a.Width > 64 && a.Width <= 128 && a.Type.half() {
+		cols = 128
 	}
 	heads := a.Batch * a.Heads
 	bytes := heads * CeilDiv(a.Queries, rows) * CeilDiv(a.Width, cols) * (16 + rows*cols*4)

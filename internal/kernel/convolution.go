@@ -36,6 +36,7 @@ const (
 
 var convKinds = [...]string{"fprop", "dgrad", "wgrad"}
 
+// String returns the name of the product.
 func (k ConvKind) String() string { return convKinds[k] }
 
 // Pair is a length in both dimensions of an image.
@@ -54,6 +55,7 @@ type Conv struct {
 	Batch, Channels, Filters int      // sizes; Channels is the number of input channels
 	Size, Kernel             Pair     // size of an image, and of a filter
 	Stride, Padding, Groups  int      // the same in both dimensions
+	Depth                    int      // frames, if one filter covers the whole of a small volume; 0 for images
 }
 
 // convCall is one of a convolution's products, without its batch size.
@@ -86,19 +88,33 @@ type BatchBytes struct {
 	Bytes uint64 // size of the workspace
 }
 
-// Convolution returns the size of cuDNN's workspace. On an unmeasured card the lower bound is zero, and the upper
-// bound is a copy of every tensor plus, for weight gradients, partial sums from every multiprocessor; seven in
+// Convolution returns the size of cuDNN's workspace. For an unmeasured card or convolution the lower bound is zero, and
+// the upper bound is a copy of every tensor plus, for weight gradients, partial sums from every multiprocessor; seven in
 // eight measured convolutions are below it.
+//
+// No convolution over volumes was measured on any card. The best guess is a copy of every tensor.
 func (r Rules) Convolution(c Conv) Figure {
+	if r.Standin {
+		return exactly(0)
+	}
+	if c.Depth > 0 {
+		n := c.copies()
+		return Figure{N: n, Most: n + uint64(c.partials()), Lacks: Convolutions}
+	}
 	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
 	if c.Kind == WGrad {
 		most += MaxConvPartials
 	}
-	return r.between(Convolutions, c.workspace(), 0, most)
+	n, known := c.workspace()
+	if !known {
+		return Figure{N: n, Most: max(most, n), Lacks: Convolutions}
+	}
+	return r.between(Convolutions, n, 0, most)
 }
 
-// workspace returns the measured size, or the size for a similar convolution.
-func (c Conv) workspace() uint64 {
+// workspace returns the size that was measured for the convolution or a similar one; known is false if there is none,
+// so that the size is a guess.
+func (c Conv) workspace() (bytes uint64, known bool) {
 	if c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
 		call := convCall{c.Kind, c.Type, c.shape()}
 		table := measuredWorkspaces()
@@ -108,13 +124,13 @@ func (c Conv) workspace() uint64 {
 			points = table.points(call)
 		}
 		if points != nil {
-			return workspaceAt(points, c.Batch)
+			return workspaceAt(points, c.Batch), true
 		}
 	}
 	if !c.Last && c.Groups == c.Channels && c.Groups > 1 {
-		return 0
+		return 0, true
 	}
-	return c.copies()
+	return c.copies(), false
 }
 
 // workspaceAt returns the workspace at any batch size, based on the measurements at the two batch sizes around it
@@ -157,10 +173,10 @@ func (c Conv) copies() uint64 {
 	step := 16 / c.Type.Bytes()
 	in := c.Channels / c.Groups
 	padded := (in + step - 1) / step * step
-	out, points := c.shape().out(), c.Kernel.H*c.Kernel.W
+	out, points := c.shape().out(), c.Kernel.H*c.Kernel.W*max(c.Depth, 1)
 	elements := 0
 	if !c.Last {
-		elements = c.Batch * (c.Size.H*c.Size.W*padded*c.Groups + c.Filters*out.H*out.W)
+		elements = c.Batch * (c.Size.H*c.Size.W*max(c.Depth, 1)*padded*c.Groups + c.Filters*out.H*out.W)
 		if points > 1 {
 			elements += c.Filters * points * padded
 		}
@@ -170,6 +186,14 @@ func (c Conv) copies() uint64 {
 		bytes += c.Filters * in * points * Float32.Bytes()
 	}
 	return uint64(bytes)
+}
+
+// partials returns the most that a weight's gradient may need besides the copies.
+func (c Conv) partials() int {
+	if c.Kind != WGrad {
+		return 0
+	}
+	return MaxConvPartials
 }
 
 // MaxConvPartials is the size of a weight gradient's partial sums if every multiprocessor has them: half a tile

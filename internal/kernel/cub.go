@@ -10,6 +10,8 @@ const (
 	singleTile   = 2304 // maximum number of items for which one block is enough
 	uniqueTile   = 4608
 	scanTile     = 896
+	selectTile   = 4224
+	countTile    = 4096 // maximum number of items that one block counts
 
 	smallestTile = 128
 	largestTile  = 8192
@@ -40,6 +42,22 @@ func (r Rules) Scan(n, width int) Figure { return r.scan(n, scanTile, width) }
 
 // Unique returns the workspace for finding the runs of equal numbers among n numbers of width bytes each.
 func (r Rules) Unique(n, width int) Figure { return r.scan(n, uniqueTile, width) }
+
+// Select returns the workspace for collecting the places of the true elements among n.
+func (r Rules) Select(n int) Figure { return r.scan(n, selectTile, 4) }
+
+// Count returns the workspace for counting the true elements among n (DeviceReduce::Sum): one number from each of
+// five times as many blocks of 256 threads as fit on the card.
+func (r Rules) Count(n int) Figure {
+	blocks := align256(uint64(5*r.SMs*r.threadsPerSM()/256*4)) + 255
+	if n <= smallestTile {
+		return exactly(1)
+	}
+	if n <= countTile {
+		return r.between(Sorting, 1, 1, blocks)
+	}
+	return r.between(Sorting, blocks, 1, blocks)
+}
 
 func (r Rules) scan(n, tile, width int) Figure {
 	return r.between(Sorting, scanBytes(n, tile, width), scanBytes(n, largestTile, width), scanBytes(n, smallestTile, width))

@@ -28,6 +28,7 @@ const (
 
 var factNames = [...]string{"", "convolutions", "cuDNN attention", "memory-efficient attention", "sorts and scans", "gradients of norms", "matrix products", "recurrent layers"}
 
+// String describes the fact for users.
 func (f Fact) String() string { return factNames[f] }
 
 // Known reports whether a fact is known for this card and these versions.

@@ -17,6 +17,7 @@ type Rules struct {
 
 	Unnamed bool // the card was not named; the other fields are assumptions
 	Foreign bool // not a CUDA card; the other fields are the nearest equivalents
+	Standin bool // the stand-in for a GPU (testdata/standin), where convolutions need no workspace
 }
 
 // Type is the element type of a kernel, as far as it affects the choice of kernel.
@@ -34,6 +35,7 @@ var types = [...]struct {
 	bytes int
 }{Float32: {"float32", 4}, BFloat16: {"bfloat16", 2}, Float16: {"float16", 2}}
 
+// String returns the name of the type.
 func (t Type) String() string { return types[t].name }
 
 // Bytes returns the size of one number.

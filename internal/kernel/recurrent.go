@@ -12,10 +12,10 @@ package kernel
 
 // RecurrentLayer is a call of nn.LSTM, nn.GRU or nn.RNN.
 type RecurrentLayer struct {
-	Gates                             int // 4 for an LSTM, 3 for a GRU, otherwise 1
-	Input, Hidden                     int // widths
-	Layers, Directions                int
-	Steps, Batch                      int
+	Gates                             int    // 4 for an LSTM, 3 for a GRU, otherwise 1
+	Input, Hidden                     int    // widths
+	Layers, Directions                int    // Directions is 2 for a bidirectional layer
+	Steps, Batch                      int    // sizes of the input: length and number of sequences
 	Element                           uint64 // bytes of an element
 	Dropout, Training, Backward, Flat bool   // Flat means that the weights are parts of one tensor
 }

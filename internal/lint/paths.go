@@ -26,10 +26,10 @@ const (
 
 // Result is what lint found in one file.
 type Result struct {
-	Path     string
-	Source   []byte // as read
-	Findings []Finding
-	Err      error // why the file could not be checked, in one line
+	Path     string    // the file
+	Source   []byte    // as read
+	Findings []Finding // in file order
+	Err      error     // why the file could not be checked, in one line
 }
 
 // Paths lists the Python files and notebooks at paths. Files are listed as given. Folders are listed with all their

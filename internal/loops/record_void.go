@@ -39,7 +39,7 @@ func (c *recording) born(p *Player, i, void int32) {
 	c.counts(1)
 }
 
-// wider returns by how much a void has grown.
+// wider returns how much a void has grown.
 func (c *recording) wider(p *Player, role int32) int64 {
 	return int64(p.voidSize(c.segs[role])) - c.was[role].size
 }

@@ -67,6 +67,23 @@ func (s *search) levered(plain []settings) [][]settings {
 	return out
 }
 
+// couldAllow returns the levers that the run could use if --allow named them, starting with those that change the least
+// about what is trained.
+func (s *search) couldAllow() (out []string) {
+	if s.isRecorded() || s.rules.writable != nil {
+		return nil
+	}
+	for _, name := range []string{allowLiger, allowQuantization, allowLoRA} {
+		other := *s
+		other.rules = rules{allowed: map[string]bool{name: true}}
+		is := func(x string) bool { return x == name }
+		if !s.rules.allowed[name] && other.pulled([]settings{s.today}, is(allowLoRA), is(allowQuantization), is(allowLiger)) != nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // pulled returns the variants with the given levers, or nil if there are none, or if a lever is not allowed or not
 // possible.
 func (s *search) pulled(plain []settings, lora, bits, liger bool) []settings {
@@ -78,10 +95,14 @@ func (s *search) pulled(plain []settings, lora, bits, liger bool) []settings {
 			return nil
 		}
 	}
+	quantizes := "quantization.bits"
+	if s.base.Quantization != nil {
+		quantizes = "quantization.double"
+	}
 	for _, l := range []struct {
 		wanted        bool
 		allowed, name string
-	}{{bits, allowQuantization, "quantization.bits"}, {liger, allowLiger, "liger"}} {
+	}{{bits, allowQuantization, quantizes}, {liger, allowLiger, "liger"}} {
 		if !l.wanted {
 			continue
 		}
@@ -126,6 +147,9 @@ func (s *search) trained(x settings, out setup.Values) setup.Values {
 	}
 	if y.Quantization != nil && s.base.Quantization == nil {
 		out = out.With("quantization.bits", y.Quantization.Bits)
+	}
+	if q := s.base.Quantization; q != nil && y.Quantization.Double != q.Double {
+		out = out.With("quantization.double", true)
 	}
 	if len(y.Liger) > 0 && len(s.base.Liger) == 0 {
 		out = out.With("liger", y.Liger)

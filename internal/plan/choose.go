@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"snug/internal/estimate"
 	"snug/internal/setup"
@@ -85,19 +86,51 @@ func (s *search) isRefused(x settings) bool {
 }
 
 // chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as any has
-// been, distributed over the GPUs if necessary; else the fastest that fits at all; else one with allowed levers, or
-// with shorter lengths if they may be shortened.
+// been, distributed over the GPUs if necessary, or with allowed levers; else the fastest that fits at all; else one with
+// shorter lengths if they may be shortened.
 func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
-	for _, sets := range s.fallbacks() {
+	full, shortened := s.fallbacks()
+	c, err := s.roomiest(full, room{share, true})
+	if c != nil || err != nil {
+		return c, err
+	}
+	for i, sets := range append(full, shortened...) {
 		for _, r := range []room{{share, true}, {share, false}} {
-			c, err := s.first(sets, r)
-			if c != nil || err != nil {
+			if r.careful && i < len(full) {
+				continue // tried above
+			}
+			if c, err := s.first(sets, r); c != nil || err != nil {
 				return c, err
 			}
 		}
 	}
 	return nil, nil
+}
+
+// roomiest returns the choice from the first of several fallbacks that has one in a room. If it nearly fills the card, it
+// returns a later one that leaves more room and is not much slower, if there is one.
+func (s *search) roomiest(fallbacks [][][]settings, r room) (tight *Choice, err error) {
+	most := comforts[0]
+	var of []settings
+	for _, sets := range fallbacks {
+		c, err := s.first(sets, r)
+		if err != nil {
+			return nil, err
+		}
+		fills := c != nil && !s.inside(c, room{share: min(most.share/(1-s.req.Margin), r.share)})
+		switch {
+		case c == nil:
+		case tight == nil && fills:
+			tight, of = c, s.set
+		case tight == nil || !fills && c.rate*most.gain >= tight.rate:
+			return c, nil
+		}
+	}
+	if tight != nil {
+		s.set = of
+	}
+	return tight, nil
 }
 
 // first returns the choice from the first of several sets of variants that has one in a room.
@@ -155,6 +188,19 @@ func (s *search) tightNote(c *Choice) string {
 		s.leaves(c), describe(other.settings, c.settings), s.leaves(other), 100*(1-other.rate/c.rate))
 }
 
+// allowNote names the levers that may make room, if a choice nearly fills the card and no other choice leaves more.
+func (s *search) allowNote(c *Choice) string {
+	share := comforts[0].share
+	if c.roomier != nil || s.req.Goal.share() <= share || s.inside(c, room{share: share / (1 - s.req.Margin)}) {
+		return ""
+	}
+	could := s.couldAllow()
+	if len(could) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("This leaves %v of the card free; --allow %s looks for settings with more room.", s.leaves(c), strings.Join(could, ","))
+}
+
 // leaves returns the memory that a choice leaves free.
 func (s *search) leaves(c *Choice) units.Bytes {
 	limit := s.reservable(c.settings, room{share: 1})
@@ -200,23 +246,27 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 }
 
 // fallbacks lists sets of variants to try in order: first those that do not change what is trained, with the
-// current kind of sharding or another; then, one by one, those that should be used only if needed.
-func (s *search) fallbacks() [][][]settings {
+// current kind of sharding or another; then, one by one, those that should be used only if needed. Those with shorter
+// lengths are last.
+func (s *search) fallbacks() (full, shortened [][][]settings) {
 	plain := s.variants()
 	same := [][]settings{plain}
 	if s.emulatesBF16() && !s.rules.fixed("precision") {
 		same = append(same, changed(plain, func(v *settings) { v.precision = s.today.precision }))
 	}
-	levered := s.levered(plain)
-	needed := append(levered, s.shortened(plain)...)
-	if len(levered) > 0 {
-		needed = append(needed, s.shortened(levered[len(levered)-1])...)
+	full = [][][]settings{append(same, s.fallbackSpreads(plain)...)}
+	most := plain
+	for _, set := range s.levered(plain) {
+		full, most = append(full, [][]settings{set}), set
 	}
-	out := [][][]settings{append(same, s.fallbackSpreads(plain)...)}
-	for _, set := range needed {
-		out = append(out, [][]settings{set})
+	short := s.shortened(plain)
+	if len(full) > 1 {
+		short = append(short, s.shortened(most)...)
 	}
-	return out
+	for _, set := range short {
+		shortened = append(shortened, [][]settings{set})
+	}
+	return full, shortened
 }
 
 // shortened returns sets of variants in which the lengths that may be shortened are halved step by step.
@@ -259,10 +309,14 @@ func (s *search) notes(c *Choice) []string {
 	}
 	x := c.settings
 	say(x.effective() != s.target, "%s = %d samples per step, not %d, which does not divide well.", product(x), x.effective(), s.target)
+	say(s.base.TrainedHead() == "encoder" && x.batch < s.today.batch,
+		"A loss that compares the samples of a batch with each other (in-batch negatives) sees %d at once, not %d; accumulation does not replace them.", x.batch, s.today.batch)
 	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
 	say(x.paramType != s.today.paramType, "FSDP gathers weights and computes in %[1]s: MixedPrecisionPolicy(param_dtype=%[1]s, reduce_dtype=%[2]s); autocast would keep a copy of every weight.", x.paramType, x.reduceType)
 	say(x.lora.rank > 0, "Only adapters are trained (%v), as allowed.", x.lora)
 	say(c.Estimate.Setup.Quantization != nil && s.base.Quantization == nil, "Frozen weights are quantized to 4 bits, as allowed; this needs bitsandbytes.")
+	say(s.base.Quantization != nil && c.Estimate.Setup.Quantization != nil && c.Estimate.Setup.Quantization.Double != s.base.Quantization.Double,
+		"The scales of the frozen weights are quantized too, as allowed (bnb_4bit_use_double_quant).")
 	say(len(c.Estimate.Setup.Liger) > len(s.base.Liger), "Layers run on Liger's kernels, as allowed; this needs liger-kernel.")
 	say(x.seq != s.today.seq, "Sequences are shortened from %d to %d tokens, as allowed.", s.today.seq, x.seq)
 	say(x.negatives != s.today.negatives, "Negatives are reduced from %d to %d, as allowed.", s.today.negatives, x.negatives)
@@ -281,7 +335,7 @@ func (s *search) notes(c *Choice) []string {
 		out = append(out, note)
 	}
 	say(s.mightNotFit(c), "It fits, but with less room than estimates like this have been wrong by: it may take up to %v.", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
-	for _, note := range []string{s.tightNote(c), s.underusedNote(c)} {
+	for _, note := range []string{s.tightNote(c), s.allowNote(c), s.underusedNote(c)} {
 		if note != "" {
 			out = append(out, note)
 		}

@@ -2,7 +2,12 @@
 
 package plan
 
-import "runtime"
+import (
+	"fmt"
+	"runtime"
+
+	"snug/internal/units"
+)
 
 // rungs are the steps of the ladder: how much of the card each may use, and its risk. Only the last one uses the
 // whole card, relying on the simulation. The recommendation's own share is Goal.share in plan.go; margin and reserve
@@ -25,17 +30,20 @@ func (s *search) ladder() ([]Rung, error) {
 	out := make([]Rung, len(rungs))
 	err := each(len(rungs), func(i int) error {
 		r := rungs[i]
-		room := room{r.share, r.careful}
-		c, err := s.fastest(s.set, room)
+		within := room{r.share, r.careful}
+		c, err := s.fastest(s.set, within)
 		if c != nil && err == nil {
-			c, err = s.rounder(c, s.set, room)
+			c, err = s.rounder(c, s.set, within)
 		}
 		out[i] = Rung{r.name, r.share, c, r.risk}
 		if s.base.Evaluation != nil {
 			out[i].Risk = r.counted
 		}
-		if c == nil {
+		switch {
+		case c == nil:
 			out[i].Risk = "nothing fits at this step"
+		case i > 1 && s.inside(c, room{share: rungs[i-1].share}): // there is room; only the margin for errors keeps it off the step before
+			out[i].Risk = fmt.Sprintf("up to %v if the estimate is as far off as any has been", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
 		}
 		return err
 	})

@@ -115,7 +115,7 @@ func (s *search) emptiesNote(p *Plan) (string, error) {
 	if err != nil || len(p.Levers) == 0 || !runs(now) || today.reserved <= now.PeakReserved {
 		return "", err
 	}
-	return fmt.Sprintf("Today's run fits because PyTorch empties its cache; with more memory it would reserve %v, not %v. Savings of levers are relative to the larger figure.",
+	return fmt.Sprintf("Today's run fits because PyTorch empties its cache; with more memory it would reserve %v, not %v. The levers' savings are relative to the larger figure.",
 		units.Bytes(today.reserved), units.Bytes(now.PeakReserved)), nil
 }
 
@@ -156,21 +156,21 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.batch, x.accumulation = x.batch/2, 2*x.accumulation })
 	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = setup.AmpBF16 })
 	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = setup.AmpFP16 })
-	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", s.price16(),
+	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16 && !base.Diffuses(), "precision bf16", s.price16(),
 		func(x *settings) { x.precision = setup.BF16 })
 	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
 	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit" && !s.isRecorded(), "optimizer adamw-8bit", "8-bit states; needs bitsandbytes",
 		func(x *settings) { x.optimizer = "adamw-8bit" })
 	add(x.attention == setup.Eager && !images, "attention sdpa", "", func(x *settings) { x.attention = setup.SDPA })
-	add(x.attention != setup.Flash && x.precision != setup.FP32 && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",
+	add(x.attention != setup.Flash && x.precision != setup.FP32 && s.req.Card.Flash() && !images && !base.Diffuses(), "attention flash", "needs flash-attn installed",
 		func(x *settings) { x.attention = setup.Flash })
-	add(base.Model.Head == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "needs a custom loss function",
+	add(base.TrainedHead() == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "needs a custom loss function",
 		func(x *settings) { x.chunks = lossChunks })
 	out = append(out, s.tableLevers(false)...)
 	add(hasVocabulary(base), fmt.Sprintf("a vocabulary of %d", smallVocabulary), "a different tokenizer; embeddings are retrained",
 		func(x *settings) { x.vocabulary = smallVocabulary })
-	add(base.LoRA == nil && base.Model.LoRATargets() != nil, s.adapters().String(), "only adapters are trained",
+	add(base.LoRA == nil && base.Model.LoRATargets() != nil && !base.Diffuses(), s.adapters().String(), "only adapters are trained",
 		func(x *settings) { x.lora = s.adapters() })
 	out = append(out, s.tableLevers(true)...)
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "fewer comparisons per anchor", func(x *settings) { x.negatives /= 2 })
@@ -179,7 +179,7 @@ func (s *search) pullable() []lever {
 	out = append(out, s.lengthLevers()...)
 	add(x.shardsLater() && !s.isRecorded(), loadSharded, setup.HowToShard(x.kind), (*settings).shardFirst)
 	for _, kind := range spreads[x.kind] {
-		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs",
+		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil && !base.Diffuses(), fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs",
 			func(x *settings) { x.kind, x.bucketView = kind, false })
 	}
 	return out
@@ -194,7 +194,8 @@ const smallVocabulary = 10_000
 // hasVocabulary reports whether a smaller vocabulary is a lever. With adapters it is not, because they need the
 // model as it was trained.
 func hasVocabulary(s *setup.Setup) bool {
-	if s.Model.Config == nil || s.LoRA != nil || s.Quantization != nil || s.Model.Head == "encoder" || strings.HasSuffix(s.Model.Head, "-classification") {
+	head := s.TrainedHead()
+	if s.Model.Config == nil || s.LoRA != nil || s.Quantization != nil || head == "encoder" || strings.HasSuffix(head, "-classification") {
 		return false
 	}
 	v, given := s.Model.Config["vocab_size"].(float64)

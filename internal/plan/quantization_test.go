@@ -43,6 +43,9 @@ func TestQuantizedLever(t *testing.T) {
 	}
 	fields["quantization"] = map[string]any{"bits": 4.0}
 	quantized := changes()
+	if !slices.Contains(quantized, "double quantization") || slices.Contains(whole, "double quantization") {
+		t.Errorf("double quantization is a lever for quantized weights only: %v", quantized)
+	}
 	if slices.Contains(quantized, "4-bit weights") || slices.ContainsFunc(quantized, spread) {
 		t.Errorf("levers for quantized weights: %v", quantized)
 	}

@@ -52,14 +52,15 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	return q.combined()
 }
 
-// different returns the first few remedies. It skips nils and duplicates, and keeps at most one that needs more GPUs.
+// different returns the first few remedies. It skips nils, duplicates and those that add to an earlier one without saving
+// more, and keeps at most one that needs more GPUs.
 func different(found []*Remedy) (out []Remedy) {
 	spread := false
 	for _, r := range found {
 		if r == nil || len(out) == enoughRemedies {
 			continue
 		}
-		again := slices.ContainsFunc(out, func(o Remedy) bool { return slices.Equal(o.Flags, r.Flags) })
+		again := slices.ContainsFunc(out, func(o Remedy) bool { return o.suffices(*r) })
 		wider := slices.ContainsFunc(r.Flags, func(f string) bool { return strings.HasPrefix(f, "--gpus") })
 		if !again && !(wider && spread) {
 			out = append(out, *r)
@@ -67,6 +68,12 @@ func different(found []*Remedy) (out []Remedy) {
 		spread = spread || wider
 	}
 	return out
+}
+
+// suffices reports whether a remedy needs no further flags than other does, and takes about as little memory.
+func (r Remedy) suffices(other Remedy) bool {
+	further := slices.ContainsFunc(r.Flags, func(f string) bool { return !slices.Contains(other.Flags, f) })
+	return !further && (len(r.Flags) == len(other.Flags) || float64(other.Takes) > (1-worthDefragmenting)*float64(r.Takes))
 }
 
 // singles returns the changes that are tried alone: the largest batch that fits, and the levers with a flag.

@@ -191,16 +191,16 @@ func (s *search) further(x settings) []lever {
 	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", func(x *settings) { x.precision = setup.AmpBF16 })
 	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16, "precision amp-fp16", func(x *settings) { x.precision = setup.AmpFP16 })
 	out = append(out, s.tableLevers(false)...)
-	add(s.base.Model.Head == "causal-lm" && s.base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), func(x *settings) { x.chunks = lossChunks })
+	add(s.base.TrainedHead() == "causal-lm" && s.base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), func(x *settings) { x.chunks = lossChunks })
 	add(x.optimizer != "adamw-8bit", "optimizer adamw-8bit", func(x *settings) { x.optimizer = "adamw-8bit" })
-	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", func(x *settings) { x.precision = setup.BF16 })
+	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16 && !s.base.Diffuses(), "precision bf16", func(x *settings) { x.precision = setup.BF16 })
 	add(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16 && !bf16, "precision fp16", func(x *settings) { x.precision = setup.FP16 })
-	add(s.base.LoRA == nil && x.lora.rank == 0 && s.base.Model.LoRATargets() != nil, s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
+	add(s.base.LoRA == nil && x.lora.rank == 0 && s.base.Model.LoRATargets() != nil && !s.base.Diffuses(), s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
 	out = append(out, s.tableLevers(true)...)
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
-	if s.base.Quantization != nil { // sharded loading is not simulated for quantized weights
+	if s.base.Quantization != nil || s.base.Diffuses() { // sharded loading is not simulated for these
 		return out
 	}
 	kind := setup.FSDP2

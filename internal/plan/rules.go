@@ -18,6 +18,7 @@ type rules struct {
 	locked, allowed map[string]bool
 	quick           bool // only batch and accumulation may change
 	gathers16       bool // FSDP already computes in 16 bits
+	autocasts       bool // the program knows 16 bits only as autocast
 	writable        func(setting string, value any) bool
 }
 
@@ -29,7 +30,7 @@ func (r rules) writes(setting string, value any) bool {
 // readRules returns the rules of a request, or an error if its locks and allowances are wrong or contradict each
 // other.
 func readRules(r Request) (rules, error) {
-	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
+	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), autocasts: r.Setup.Diffuses(), writable: r.Writable}
 	fields := setup.Objects() // a user may also lock fields that a plan never changes
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
@@ -195,7 +196,7 @@ func (r rules) precisions(today string, card gpu.Card) []string {
 	case today == setup.FP32 && card.Rates.FP16 > card.Rates.FP32:
 		out = []string{setup.AmpFP16, today}
 	}
-	if r.allowed["precision"] && card.BF16() && !slices.Contains(out, setup.BF16) {
+	if r.allowed["precision"] && card.BF16() && !r.autocasts && !slices.Contains(out, setup.BF16) {
 		out = append([]string{setup.BF16}, out...)
 	}
 	return slices.DeleteFunc(out, func(p string) bool { return p != today && len(out) > 1 && !r.writes("precision", p) })

@@ -94,6 +94,10 @@ func asScripted(r Request) (Request, error) {
 	if n := s.Script.Accumulation(); n > 1 {
 		s.Accumulation = n
 	}
+	if s.Recomputes() && !s.Checkpointing { // the script's code turns it on, and no setting turns it off
+		s.Checkpointing = true
+		r.Lock = append(r.Lock[:len(r.Lock):len(r.Lock)], "checkpointing")
+	}
 	r.Setup = &s
 	return r, nil
 }
@@ -238,6 +242,7 @@ func (s *search) order(fastest float64) func(a, b candidate) int {
 		}
 		return cmp.Or(
 			cmp.Compare(a.changes(s.today), b.changes(s.today)),
+			compareBool(a.optimizer == "adamw-8bit", b.optimizer == "adamw-8bit"), // the fused one computes the same as before
 			cmp.Compare(a.reserved, b.reserved),
 			cmp.Compare(b.rate, a.rate))
 	}

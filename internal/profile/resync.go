@@ -113,7 +113,7 @@ func (al *aligner) worth(i, j int) int32 {
 	return 2*gapCost - 1 // always worse than two gaps
 }
 
-// apart returns by how many allocations two lifetimes differ.
+// apart returns the difference between two lifetimes, in allocations.
 func apart(a, b int32) int32 {
 	if a > b {
 		return a - b

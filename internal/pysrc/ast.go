@@ -8,13 +8,13 @@
 // of other grammars unless every build sets its tags. A test compares the trees with CPython's.
 package pysrc
 
-// Pos is a position in a file, counted from 1. Columns count bytes.
+// Pos is a position in a file: Line and Col, both counted from 1. Col counts bytes.
 type Pos struct{ Line, Col int }
 
 // At returns the position, for the nodes that embed it.
 func (p Pos) At() Pos { return p }
 
-// Node is any node of the tree.
+// Node is any node of the tree. At returns its position.
 type Node interface{ At() Pos }
 
 // Expr is an expression.
@@ -31,8 +31,8 @@ type Stmt interface {
 
 // File is a parsed module.
 type File struct {
-	Path string
-	Body []Stmt
+	Path string // as passed to Parse
+	Body []Stmt // the module's statements
 }
 
 // The expressions. Operators are spelled as in the source: "+", "not", "is not".
@@ -40,17 +40,17 @@ type (
 	// Name is a variable.
 	Name struct {
 		Pos
-		ID string
+		ID string // the variable's name
 	}
 	// Const is None, True, False or "...".
 	Const struct {
 		Pos
-		Text string
+		Text string // as in the source
 	}
 	// Number is a numeric literal.
 	Number struct {
 		Pos
-		Text  string
+		Text  string  // as in the source
 		Int   int64   // the value, if it is an integer that fits into an int64
 		IsInt bool    // Int is set
 		Float float64 // the value, also of an integer; for an imaginary literal, the factor of j
@@ -58,12 +58,12 @@ type (
 	// Str is a string or bytes literal. Adjacent literals are joined and escapes resolved.
 	Str struct {
 		Pos
-		Value string
+		Value string // the text, or the bytes
 	}
 	// FString is a formatted string, or a template (t-string): Str for its literal parts, and the expressions in its fields.
 	FString struct {
 		Pos
-		Parts []Expr
+		Parts []Expr // in order
 	}
 	// Attribute is X.Name.
 	Attribute struct {
@@ -99,7 +99,7 @@ type (
 		Op   string
 		L, R Expr
 	}
-	// BoolOp is Values joined by "and" or by "or".
+	// BoolOp is Values joined by Op, which is "and" or "or".
 	BoolOp struct {
 		Pos
 		Op     string
@@ -126,7 +126,7 @@ type (
 	// Tuple is a tuple, with or without parentheses.
 	Tuple struct {
 		Pos
-		Elts []Expr
+		Elts []Expr // the elements
 	}
 	// List is [Elts].
 	List struct {
@@ -146,10 +146,10 @@ type (
 	// Comprehension is a list, set, dict or generator comprehension.
 	Comprehension struct {
 		Pos
-		Kind    string // "list", "set", "dict", "generator"
-		Elt     Expr   // the element, or a dict's key
-		Value   Expr   // a dict's value
-		Clauses []Clause
+		Kind    string   // "list", "set", "dict", "generator"
+		Elt     Expr     // the element, or a dict's key
+		Value   Expr     // a dict's value
+		Clauses []Clause // its for clauses, outermost first
 	}
 	// Starred is *X in a call, a display or a target.
 	Starred struct {
@@ -165,7 +165,7 @@ type (
 	Yield struct {
 		Pos
 		X    Expr // nil if absent
-		From bool
+		From bool // yield from
 	}
 	// Walrus is Name := Value.
 	Walrus struct {
@@ -179,16 +179,16 @@ type (
 type Arg struct {
 	Name  string // name of a keyword argument; otherwise ""
 	Stars int    // 1 for *Value, 2 for **Value
-	Value Expr
+	Value Expr   // the argument without its name or stars
 }
 
 // Param is a parameter of a function.
 type Param struct {
 	Name        string // "" for a bare * or /
 	Stars       int    // 1 for *Name or a bare *, 2 for **Name
-	KeywordOnly bool
-	Annotation  Expr
-	Default     Expr // nil if absent
+	KeywordOnly bool   // it can only be passed by name
+	Annotation  Expr   // nil if absent
+	Default     Expr   // nil if absent
 }
 
 // Clause is "for Target in Iter if Ifs…" of a comprehension.
@@ -202,7 +202,7 @@ type (
 	// ExprStmt is an expression on its own.
 	ExprStmt struct {
 		Pos
-		X Expr
+		X Expr // the expression
 	}
 	// Assign is Targets[0] = Targets[1] = … = Value.
 	Assign struct {
@@ -304,18 +304,18 @@ type (
 	// FunctionDef is a function or a method.
 	FunctionDef struct {
 		Pos
-		Name       string
-		Params     []Param
-		Body       []Stmt
-		Decorators []Expr
+		Name       string  // the function's name
+		Params     []Param // the parameters, in order
+		Body       []Stmt  // the statements
+		Decorators []Expr  // outermost first, without the @
 	}
 	// ClassDef is a class.
 	ClassDef struct {
 		Pos
-		Name       string
-		Bases      []Arg
-		Body       []Stmt
-		Decorators []Expr
+		Name       string // the class's name
+		Bases      []Arg  // base classes, and keywords such as metaclass
+		Body       []Stmt // the statements
+		Decorators []Expr // outermost first, without the @
 	}
 	// TypeAlias is type Name = Value.
 	TypeAlias struct {
@@ -346,10 +346,10 @@ type Handler struct {
 
 // Case is a case of a match. A pattern is kept only if it is a constant.
 type Case struct {
-	Pattern Expr // a Str, Number or Const; nil for any other pattern
-	Any     bool // the pattern is _ or a name without a guard
-	Guard   Expr // the condition after if, nil if absent
-	Body    []Stmt
+	Pattern Expr   // a Str, Number or Const; nil for any other pattern
+	Any     bool   // the pattern is _ or a name without a guard
+	Guard   Expr   // the condition after if, nil if absent
+	Body    []Stmt // the statements
 }
 
 func (*Name) expr()          {}

@@ -180,7 +180,7 @@ func (l *lexer) open(field bool) {
 func (l *lexer) close(c byte) {
 	last := len(l.brackets) - 1
 	if last < 0 || len(l.strings) > 0 && last < l.strings[len(l.strings)-1].depth {
-		l.fail("'%c' closes nothing", c)
+		l.fail("'%c' is unmatched", c)
 		return
 	}
 	open := l.brackets[last].open

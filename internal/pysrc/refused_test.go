@@ -10,7 +10,7 @@ import (
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"x = (1,\n", "x.py:1:5: '(' is never closed"},
-		{"x = 1)", "x.py:1:6: ')' closes nothing"},
+		{"x = 1)", "x.py:1:6: ')' is unmatched"},
 		{"x = (1]", "x.py:1:7: ']' does not match '(' on line 1"},
 		{"if x\n  y", "x.py:1:5: expected ':', found the end of the line"},
 		{"if x:\ny", "x.py:2:1: expected an indented block after line 1"},

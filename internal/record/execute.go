@@ -45,7 +45,7 @@ func (s *Session) process(t *Trial) *run.Session {
 func (s *Session) terminalAsked(a run.Asked) {
 	switch {
 	case a == run.NotLendable:
-		s.say("the command waits for the terminal, but snug is in the background; bring it back with fg")
+		s.say("the command is waiting for the terminal, but snug is in the background; bring it back with fg")
 	case a == run.Lent && s.plan.Quiet:
 		s.say("the command asked for the terminal and now has it; run without -q to see its prompt")
 	}

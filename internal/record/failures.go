@@ -15,8 +15,8 @@ import (
 
 // Failed is the result of a run that was watched for failed GPU memory requests.
 type Failed struct {
-	Outcome   *run.Outcome
-	Snapshots []string // kept files, oldest first
+	Outcome   *run.Outcome // how the run went
+	Snapshots []string     // kept files, oldest first
 }
 
 // Interrupted returns the error for a run that a signal ended, or nil.

@@ -51,7 +51,7 @@ func kindOf(name string) kind {
 	switch {
 	case slices.ContainsFunc(words, func(w string) bool { return slices.Contains(likelyWords, w) }), strings.HasSuffix(all, "token"):
 		return likely
-	case last == "auth", last == "pwd" && len(words) > 1: // a PWD alone is a folder
+	case last == "auth", last == "pwd" && len(words) > 1: // PWD by itself is a folder
 		return likely
 	}
 	return none

@@ -50,14 +50,16 @@ func CheckCommand(name string) error {
 func startError(name string, err error) error {
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
 	switch {
+	case isFile(name) && strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".pickle"):
+		return &StartError{name, "is a recording, not a program; predict from it and another one, as in snug predict " + name + "@batch=2 OTHER@batch=3 --at batch=8"}
 	case missing && strings.ContainsAny(name, " \t") && !isFile(name):
 		return &StartError{strconv.Quote(name), "is one word, but not a program; remove the quotes around the whole command"}
 	case errors.Is(err, exec.ErrNotFound) && isFile(name):
-		return &StartError{name, "is a file, not a command; put what runs it in front, as in python " + name + ", or ./ if it runs by itself"}
+		return &StartError{name, "is a file, not a command; put its interpreter in front, as in python " + name + ", or ./ if it is executable"}
 	case errors.Is(err, exec.ErrNotFound):
 		return &StartError{name, "is not a command here; is its environment active?"}
 	case errors.Is(err, os.ErrPermission):
-		return &StartError{name, "is not a program; put what runs it in front, as in python " + name}
+		return &StartError{name, "is not a program; put its interpreter in front, as in python " + name}
 	case errors.Is(err, os.ErrNotExist):
 		return &StartError{name, "does not exist"}
 	}
@@ -75,6 +77,7 @@ type StartError struct {
 	Why  string // what is wrong with it, as a sentence about Name
 }
 
+// Error returns the command and what is wrong with it.
 func (e *StartError) Error() string { return e.Name + " " + e.Why }
 
 // local is a command running on this machine.

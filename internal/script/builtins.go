@@ -53,13 +53,8 @@ var register = sync.OnceFunc(func() {
 	for _, name := range []string{"random.randint", "random.randrange"} {
 		natives[name] = func(*interpreter, arguments) value { return newPlace() }
 	}
-	natives["snug.load_model"] = func(in *interpreter, _ arguments) value {
-		adapted, _ := in.Settings["lora"].(bool)
-		return &network{dtype: in.dtype, here: in.device == "cuda", adapted: adapted}
-	}
-	natives["snug.load_reference"] = func(in *interpreter, _ arguments) value {
-		return &network{dtype: in.dtype, loading: Loading{Unadapted: true}, mode: Mode{Eval: true}}
-	}
+	natives["snug.load_model"] = loadModel
+	natives["snug.load_reference"] = loadReference
 	natives["snug.loads"] = sawModelNamed
 	natives["snug.cuts_texts"] = cutsTexts
 	natives["snug.planned"] = func(in *interpreter, a arguments) value {

@@ -164,6 +164,7 @@ var heads = []struct{ part, head string }{
 	{"ForCausalLM", "causal-lm"}, {"LMHead", "causal-lm"}, {"ForMaskedLM", "masked-lm"}, {"ForSeq2SeqLM", "seq2seq-lm"},
 	{"ForConditionalGeneration", "seq2seq-lm"}, {"ForImageClassification", "image-classification"}, {"WithLMHead", "causal-lm"},
 	{"ForSequenceClassification", "sequence-classification"}, {"ForTokenClassification", "token-classification"},
+	{"ForQuestionAnswering", "question-answering"}, {"ForMultipleChoice", "multiple-choice"},
 }
 
 // headOf returns the head of a model class; "encoder" means none. It stops the script if the head is not

@@ -10,9 +10,10 @@ import (
 
 // Field is one tensor of a batch, with the name and shape that the model expects.
 type Field struct {
-	Name  string
-	Size  []int // the first is the batch size
-	DType shadow.DType
+	Name  string       // as the model's forward calls it
+	Size  []int        // the first is the batch size, times Rows
+	Rows  int          // rows of a sample, such as the patches of its images; 0 means one
+	DType shadow.DType // element type
 }
 
 // loader is a DataLoader, or anything else that yields batches.
@@ -174,7 +175,7 @@ func (in *interpreter) nextLength(l *loader) {
 	}
 	for i := range in.Fields {
 		if f := &in.Fields[i]; len(f.Size) > 1 {
-			f.Size[1] = in.Seq
+			f.Size[len(f.Size)-1] = in.Seq
 		}
 	}
 }
@@ -444,7 +445,7 @@ func (in *interpreter) measure(size []int) {
 	}
 }
 
-// beyond returns by how many tokens the script's samples exceed the sequence. It is one if inputs and labels are
+// beyond returns how many tokens longer than the sequence the script's samples are: one if inputs and labels are
 // slices of the same row.
 func (in *interpreter) beyond(length int) int {
 	if off := length - in.length0; off >= -1 && off <= 1 {
@@ -461,7 +462,7 @@ func (in *interpreter) field(name string, n int) value {
 	for _, f := range in.Fields {
 		if f.Name == name {
 			size := slices.Clone(f.Size)
-			size[0] = n
+			size[0] = n * max(f.Rows, 1)
 			return &hostTensor{size: size, dtype: f.DType}
 		}
 	}

@@ -237,11 +237,13 @@ func (n *network) checkpoint(in *interpreter, a arguments) {
 	if off, ok := a.or(2, "offload", false).(bool); ok && off {
 		in.note("activations offloaded by gradient checkpointing are counted on the card; the run needs less memory than shown")
 	}
+	n.mode.Reentrant = nil
 	if d, ok := a.or(0, "gradient_checkpointing_kwargs", nil).(*dict); ok {
+		reentrant := true // PyTorch's default, if arguments are given at all
 		if v, ok := d.get("use_reentrant"); ok {
-			reentrant, _ := v.(bool)
-			n.mode.Reentrant = &reentrant
+			reentrant, _ = v.(bool)
 		}
+		n.mode.Reentrant = &reentrant
 	}
 }
 
@@ -411,8 +413,13 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	b.IDs = take(0, "input_ids")
 	b.Mask = take(1, "attention_mask")
 	b.Positions = take(-1, "position_ids")
+	b.Kinds = take(-1, "mm_token_type_ids")
 	b.Pixels = take(-1, "pixel_values")
+	b.Grid = take(-1, "image_grid_thw")
 	b.Labels = take(-1, "labels")
+	if b.Labels == nil {
+		b.Labels, b.Ends = take(-1, "start_positions"), take(-1, "end_positions")
+	}
 	if first := cmp.Or(b.IDs, b.Pixels); first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
@@ -441,7 +448,11 @@ func record(out family.Outputs) value {
 	if out.Loss != nil {
 		d.set("loss", out.Loss)
 	}
-	if out.Logits != nil {
+	switch {
+	case out.Ends != nil:
+		d.set("start_logits", out.Logits)
+		d.set("end_logits", out.Ends)
+	case out.Logits != nil:
 		d.set("logits", out.Logits)
 	}
 	if out.Hidden != nil {

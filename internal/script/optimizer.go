@@ -40,6 +40,9 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 		return o
 	}
 	name := optimizerName(class, a)
+	if strings.HasPrefix(path, "torchao.") {
+		name = map[string]string{"AdamW8bit": "adamw-torchao-8bit", "Adam8bit": "adamw-torchao-8bit"}[class]
+	}
 	if name == "" {
 		name = "adamw"
 		if in.Optimizer == "" {

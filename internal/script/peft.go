@@ -2,23 +2,63 @@
 
 package script
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // PEFT's LoRA: a config and the model it is applied to. Quantized models are in quantized.go.
 
-// Adapters holds the contents of a LoraConfig.
+// Adapters holds the contents of a LoraConfig or an IA3Config.
 type Adapters struct {
-	Rank    int
-	Dropout float64
+	Rank    int      // rank of the adapters
+	Dropout float64  // dropout on the adapters' input
 	Targets []string // empty for PEFT's defaults for the model
 	Save    []string // modules trained in full
-	DoRA    bool
-	Classes bool // task_type is a classification, whose last layer PEFT trains in full
+	DoRA    bool     // use_dora
+	Classes bool     // task_type is a classification, whose last layer PEFT trains in full
+
+	IA3         bool     // the contents of an IA3Config
+	Feedforward []string // IA3's targets whose inputs are scaled
 }
 
 func registerPEFT() {
 	natives["peft.LoraConfig"] = newLoraConfig
+	natives["peft.IA3Config"] = newIA3Config
 	natives["peft.get_peft_model"] = peftModel
+	for _, method := range otherTuners {
+		natives["peft."+method+"Config"] = func(in *interpreter, a arguments) value {
+			in.makesAdapters()
+			return &otherTuner{method}
+		}
+	}
+}
+
+// otherTuners are PEFT's methods that are not simulated.
+var otherTuners = []string{
+	"AdaLora", "Vera", "LoHa", "LoKr", "OFT", "BOFT", "HRA", "VBLoRA", "FourierFT", "XLora", "Poly", "LNTuning", "Bone", "MiSS", "RandLora",
+	"PromptTuning", "PrefixTuning", "PromptEncoder", "MultitaskPromptTuning", "AdaptionPrompt", "CPT", "TrainableTokens", "C3A", "Shira",
+}
+
+// otherTuner is a config of one of them.
+type otherTuner struct{ method string }
+
+// makesAdapters records where a script makes its adapters.
+func (in *interpreter) makesAdapters() {
+	if in.result.MakesAdapters == "" {
+		in.result.MakesAdapters = in.place()
+	}
+}
+
+// newIA3Config is IA3Config.
+func newIA3Config(in *interpreter, a arguments) value {
+	in.makesAdapters()
+	c := &loraConfig{Adapters{IA3: true}}
+	c.Targets = texts(in, a.or(-1, "target_modules", nil))
+	c.Feedforward = texts(in, a.or(-1, "feedforward_modules", nil))
+	c.Save = texts(in, a.or(-1, "modules_to_save", nil))
+	c.Classes = classTask(a.or(-1, "task_type", nil))
+	return c
 }
 
 // loraConfig is a LoraConfig.
@@ -26,9 +66,7 @@ type loraConfig struct{ Adapters }
 
 func newLoraConfig(in *interpreter, a arguments) value {
 	c := &loraConfig{Adapters{Rank: 8}}
-	if in.result.MakesAdapters == "" {
-		in.result.MakesAdapters = in.place()
-	}
+	in.makesAdapters()
 	if r, ok := a.or(-1, "r", 8).(int); ok {
 		c.Rank = r
 	}
@@ -40,16 +78,27 @@ func newLoraConfig(in *interpreter, a arguments) value {
 	if b, ok := a.or(-1, "bias", "none").(string); ok && b != "none" {
 		in.note("LoraConfig's bias=%s also trains biases, which is not counted", b)
 	}
+	for i, name := range a.names {
+		if a.named[i] != nil && slices.Contains(otherAdapters, name) {
+			in.note("LoraConfig's %s changes the adapters, which is not counted", name)
+		}
+	}
 	return c
 }
 
-// classTask reports whether a task_type classifies texts or tokens.
+// otherAdapters are arguments of LoraConfig that change which weights adapters have (peft 0.19, tuners/lora/config.py).
+var otherAdapters = []string{
+	"monteclora_config", "arrow_config", "layer_replication", "layers_to_transform", "rank_pattern", "target_parameters",
+	"trainable_token_indices", "use_bdlora", "use_qalora", "lora_bias",
+}
+
+// classTask reports whether a task_type classifies texts or tokens, or finds answers.
 func classTask(v value) bool {
 	name, ok := v.(string)
 	if n, isName := v.(namespace); isName {
 		name, ok = string(n), true
 	}
-	return ok && (strings.HasSuffix(name, "SEQ_CLS") || strings.HasSuffix(name, "TOKEN_CLS"))
+	return ok && (strings.HasSuffix(name, "SEQ_CLS") || strings.HasSuffix(name, "TOKEN_CLS") || strings.HasSuffix(name, "QUESTION_ANS"))
 }
 
 // texts returns a list of strings, given as a list or as one string.
@@ -70,6 +119,9 @@ func texts(in *interpreter, v value) []string {
 // before it is moved there.
 func peftModel(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
+	if other, is := a.or(1, "peft_config", nil).(*otherTuner); is {
+		in.fail("get_peft_model with %sConfig is not simulated; measure the run: snug profile -- <your command>", other.method)
+	}
 	c, isLora := a.or(1, "peft_config", nil).(*loraConfig)
 	if !ok || !isLora {
 		in.note("the adapters that get_peft_model adds here are not followed")

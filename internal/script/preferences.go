@@ -3,6 +3,7 @@
 package script
 
 import (
+	"cmp"
 	"slices"
 
 	"snug/internal/shadow"
@@ -17,18 +18,30 @@ func registerPreferences() {
 		"halves":                halvesOf,
 		"rated":                 ratedBatch,
 		"separate_pairs":        separateBatch,
+		"labelled_pairs":        labelledPairs,
+		"tagged":                taggedBatch,
 		"chunked_log_probs":     chunkedLogProbs,
 		"scattered":             scattered,
 		"selective_log_softmax": selectedLogProbs,
+		"entropies":             entropiesOf,
 		"record":                recordOf,
 		"like":                  likeNetwork,
 		"loaded":                loadedNetwork,
 		"backbone":              backbone,
 		"is_adapted":            isAdapted,
+		"compares_with":         comparesWith,
 		"no_dropout":            noDropout,
+		"spread":                spread,
+		"trl_release":           func(in *interpreter, _ arguments) value { return in.Settings["trl"] },
 	} {
 		natives["snug."+name] = f
 	}
+}
+
+// comparesWith records what a trainer compares answers against.
+func comparesWith(in *interpreter, a arguments) value {
+	in.result.Reference, _ = a.or(0, "reference", "").(string)
+	return nil
 }
 
 // preference collects the tensors of a batch in which each sample has an answer.
@@ -130,13 +143,40 @@ func separateBatch(in *interpreter, _ arguments) value {
 	p := in.preference()
 	for _, prefix := range []string{"chosen_", "rejected_"} {
 		p.tokens(prefix, p.samples(), "")
-		labels := &hostTensor{size: []int{p.samples(), in.Seq}, dtype: shadow.Int64}
-		in.learn(labels, contents{kind: tailLeft, tail: in.answer(), value: -100})
-		p.out.set(prefix+"labels", labels)
+		p.labels(prefix, p.samples())
 	}
 	prompt := []int{p.samples(), max(1, in.Seq-in.answer())}
 	p.out.set("prompt_input_ids", &hostTensor{size: prompt, dtype: shadow.Int64})
 	p.out.set("prompt_attention_mask", &hostTensor{size: prompt, dtype: shadow.Int64})
+	return p.out
+}
+
+// labels adds labels that are -100 except in the answers.
+func (p preference) labels(prefix string, rows int) {
+	labels := &hostTensor{size: []int{rows, p.in.Seq}, dtype: shadow.Int64}
+	p.in.learn(labels, contents{kind: tailLeft, tail: p.in.answer(), value: -100})
+	p.out.set(prefix+"labels", labels)
+}
+
+// labelledPairs implements snug.labelled_pairs(): chosen answers, then rejected ones, with labels.
+func labelledPairs(in *interpreter, _ arguments) value {
+	p := in.preference()
+	p.tokens("", 2*p.samples(), "")
+	p.labels("", 2*p.samples())
+	return p.out
+}
+
+// taggedBatch implements snug.tagged(): answers with labels, the same with other samples' answers, and whether each is good,
+// as half of them are.
+func taggedBatch(in *interpreter, _ arguments) value {
+	p := in.preference()
+	for _, prefix := range []string{"", "kl_"} {
+		p.tokens(prefix, p.samples(), "")
+		p.labels(prefix, p.samples())
+	}
+	tags := &hostTensor{size: []int{p.samples()}, dtype: shadow.Bool}
+	in.learn(tags, contents{kind: randomMask, share: 0.5, even: true})
+	p.out.set("kto_tags", tags)
 	return p.out
 }
 
@@ -178,6 +218,35 @@ func selectedLogProbs(in *interpreter, a arguments) value {
 	return logits.SelectedLogProbs(index).Hold()
 }
 
+// entropiesOf implements entropy_from_logits(logits, chunk_size) of trl/trainer/utils.py: the entropy of each row, a few rows
+// at a time.
+func entropiesOf(_ *interpreter, a arguments) value {
+	logits, ok := a.or(0, "logits", nil).(*shadow.Tensor)
+	size, okS := a.or(1, "chunk_size", nil).(int)
+	if !ok || !okS {
+		return unknown{}
+	}
+	rows := logits.Sizes()[:logits.Dim()-1]
+	flat := logits.Reshape(-1, logits.Size(-1)).Hold()
+	var sizes []int
+	for left := flat.Size(0); left > 0; left -= size {
+		sizes = append(sizes, min(left, size))
+	}
+	var entropies []*shadow.Tensor
+	var logps *shadow.Tensor
+	for _, chunk := range flat.Split(0, sizes...) {
+		before := logps // the variable keeps its value until the next one is assigned
+		logps = chunk.LogSoftmax(shadow.None).Hold()
+		before.Drop()
+		entropies = append(entropies, logps.Exp().Mul(logps).Sum(false, -1).Neg().Hold())
+	}
+	out := shadow.Cat(0, entropies...).Reshape(rows...).Hold()
+	for _, e := range append(entropies, logps, flat) {
+		e.Drop()
+	}
+	return out
+}
+
 // scattered implements snug.scattered(values, mask): zeros of the mask's shape, with the values where the mask is
 // true.
 func scattered(_ *interpreter, a arguments) value {
@@ -206,6 +275,40 @@ func recordOf(_ *interpreter, a arguments) value {
 		}
 	}
 	return d
+}
+
+// loadModel implements snug.load_model(dtype): the setup's model. If dtype is "saved", from_pretrained loads it to the card in
+// the type that it was saved in, and what is trained is then cast to the setup's type.
+func loadModel(in *interpreter, a arguments) value {
+	adapted, _ := in.Settings["lora"].(bool)
+	n := &network{dtype: in.dtype, here: in.device == "cuda", adapted: adapted}
+	if a.or(0, "dtype", nil) != "saved" {
+		return n
+	}
+	halves := in.Settings["precision"] == "bf16" || in.Settings["precision"] == "fp16"
+	casts := !adapted && !halves && in.Stored != shadow.None && in.Stored != shadow.Float32
+	if casts {
+		n.dtype = in.Stored
+	}
+	n.loading.Loaded = true
+	n.there(in)
+	if casts {
+		n.net.Cast(shadow.Float32)
+		n.dtype = shadow.Float32
+	}
+	return n
+}
+
+// loadReference implements snug.load_reference(dtype): a frozen model without adapters, in the setup's type, or in the one
+// that it was saved in if dtype is "saved".
+func loadReference(in *interpreter, a arguments) value {
+	n := &network{dtype: in.dtype, loading: Loading{Unadapted: true}, mode: Mode{Eval: true}}
+	if a.or(0, "dtype", nil) == "saved" {
+		n.dtype = cmp.Or(in.Stored, in.dtype)
+		n.loading.Loaded = true
+		n.there(in)
+	}
+	return n
 }
 
 // likeNetwork implements snug.like(model): another model of the same kind, on the card and without adapters.
@@ -247,6 +350,14 @@ func backbone(in *interpreter, a arguments) value {
 func isAdapted(_ *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	return ok && n.adapted
+}
+
+// spread implements snug.spread(model): accelerate wraps the model for several GPUs.
+func spread(in *interpreter, a arguments) value {
+	for _, n := range networks(a.or(0, "model", nil)) {
+		n.there(in).Spread()
+	}
+	return nil
 }
 
 // noDropout implements disable_dropout_in_model.

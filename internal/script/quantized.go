@@ -4,8 +4,9 @@ package script
 
 import "snug/internal/shadow"
 
-// Quantized is a BitsAndBytesConfig with 4-bit weights.
+// Quantized is a BitsAndBytesConfig with 4-bit or 8-bit weights.
 type Quantized struct {
+	Eight   bool         // 8-bit weights, to which Double and Compute do not apply
 	Double  bool         // the scales are quantized too (double quantization)
 	Compute shadow.DType // dtype that products are computed in
 	Prepare bool         // prepare_model_for_kbit_training was called
@@ -17,13 +18,17 @@ func registerQuantization() {
 	natives["peft.prepare_model_for_kbit_training"] = prepareForTraining
 }
 
-// quantConfig is a BitsAndBytesConfig; of is nil unless its weights are 4-bit.
+// quantConfig is a BitsAndBytesConfig; of is nil unless it quantizes weights.
 type quantConfig struct{ of *Quantized }
 
 func newQuantization(in *interpreter, a arguments) value {
 	c := &quantConfig{}
 	if on, _ := a.or(-1, "load_in_8bit", false).(bool); on {
-		in.note("8-bit weights are not simulated; they are counted as unquantized, so the run needs less memory than shown")
+		c.of = &Quantized{Eight: true}
+		if on, _ := a.or(-1, "llm_int8_has_fp16_weight", false).(bool); on {
+			in.note("llm_int8_has_fp16_weight keeps 16-bit weights, which are counted as 8-bit ones; the run needs more memory than shown")
+		}
+		return c
 	}
 	if on, _ := a.or(-1, "load_in_4bit", false).(bool); !on {
 		return c
@@ -55,7 +60,8 @@ func quantization(in *interpreter, a arguments) *Quantized {
 }
 
 // prepareForTraining is PEFT's prepare_model_for_kbit_training (0.19, utils/other.py): it casts weights that are
-// not quantized to float32, and checkpoints blocks unless that is disabled.
+// not quantized to float32, and checkpoints blocks unless that is disabled. It passes no default for use_reentrant, so
+// PyTorch's default applies, which is reentrant.
 func prepareForTraining(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	if !ok {
@@ -69,6 +75,9 @@ func prepareForTraining(in *interpreter, a arguments) value {
 	q.Prepare = true
 	if on, ok := a.or(1, "use_gradient_checkpointing", true).(bool); !ok || on {
 		n.checkpoint(in, arguments{names: []string{"gradient_checkpointing_kwargs"}, named: []value{a.or(2, "gradient_checkpointing_kwargs", nil)}})
+		if n.mode.Reentrant == nil {
+			n.mode.Reentrant = new(true)
+		}
 	}
 	return hold(n)
 }

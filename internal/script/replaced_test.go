@@ -59,8 +59,8 @@ func TestReplacedCheckpoints(t *testing.T) {
 	passes := "for block in model.transformer.h:\n    block.mlp.c_fc = Passes(block.mlp.c_fc)\n    block.attn.c_proj = Passes(Passes(block.attn.c_proj))\n"
 	for name, x := range map[string]struct{ wrap, mode string }{
 		"plain":          {passes, ""},
-		"newer":          {passes, "model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={'use_reentrant': False})\n"},
-		"reentrant":      {passes, "model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={'use_reentrant': True})\n"},
+		"newer":          {passes, "model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={'use_reentrant': False})\nmodel.train()\n"},
+		"reentrant":      {passes, "model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={'use_reentrant': True})\nmodel.train()\n"},
 		"twice":          {passes + "for block in model.transformer.h:\n    block.mlp.c_fc = Passes(block.mlp.c_fc)\n", ""},
 		"its own weight": {"head = nn.Linear(64, 1000, bias=False)\nhead.weight = model.lm_head.weight\nmodel.lm_head = head\n", ""},
 	} {

@@ -29,6 +29,8 @@ type Net interface {
 	// ToHost is model.cpu(), and ToCard moves the model back.
 	ToHost()
 	ToCard()
+	// Spread wraps the model for several GPUs, if the run has several.
+	Spread()
 	// Free drops the model's references to its parameters and buffers.
 	Free()
 	// Call runs forward. The caller owns the results.
@@ -78,8 +80,8 @@ type Mode struct {
 // Run is a script and the settings of the run. The script's own settings take precedence; anything it does not
 // specify comes from here.
 type Run struct {
-	World        *shadow.World
-	File         *pysrc.File
+	World        *shadow.World  // receives the events
+	File         *pysrc.File    // the parsed script
 	Args         []string       // command line, after the script's name
 	Batch, Seq   int            // size of a training batch
 	ScriptBatch  int            // the script's own batch size, if Batch comes from it or is varied from it
@@ -151,7 +153,8 @@ type Loading struct {
 	Halves    bool           // if its weights are quantized, its trained parameters are cast to bfloat16
 }
 
-// Liger selects the layers of a model that liger-kernel replaces, if it has kernels for that model.
+// Liger selects what liger-kernel replaces in a model, if it has kernels for that model: the rotary embedding (Rope),
+// norms (Norm), MLPs (MLP) and the loss (Loss).
 type Liger struct{ Rope, Norm, MLP, Loss bool }
 
 // Phase is one phase of a run.
@@ -182,6 +185,7 @@ type Result struct {
 	Twice     bool             // a gradient was differentiated again
 	Masks     bool             // masks with unknown contents selected elements
 	Adapts    bool             // adapters were added to a model
+	Reference string           // what answers are compared against, as in a setup; "" if they are not
 
 	MakesAdapters string // the line of the first LoraConfig; "" if there is none
 }
@@ -221,9 +225,10 @@ func (in *interpreter) shapeless(e any) error {
 	return failure{path: path, at: at, text: "the shapes of the tensors here cannot be followed" + why + "; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
 }
 
-// Unsimulated is the error for a model or a loss that is not simulated.
+// Unsimulated is the error for a model or a loss that is not simulated. Text is the message.
 type Unsimulated struct{ Text string }
 
+// Error returns the text.
 func (u *Unsimulated) Error() string { return u.Text }
 
 // stopped is the panic that ends a cancelled run.

@@ -19,6 +19,7 @@ type contents struct {
 	numel int     // number of elements, because tensors are recycled
 	tail  int     // length of the tail, the last elements of each row
 	other bool    // the mask is true outside the tail instead of in it
+	even  bool    // the share is exact, and so is that of the inverted mask
 }
 
 type contentKind int
@@ -130,7 +131,7 @@ func (in *interpreter) calledOn(self value, own contents, name string, a argumen
 	case name == "bernoulli" && own.kind == sameNumber:
 		return contents{kind: randomMask, share: own.value}
 	case name == "logical_not" && own.kind == randomMask:
-		return contents{kind: randomMask, share: 1 - own.share}
+		return contents{kind: randomMask, share: 1 - own.share, even: own.even}
 	case name == "uniform_" && len(a.pos) == 0:
 		return contents{kind: uniform}
 	case name == "fill_" && given, name == "new_full":
@@ -263,7 +264,7 @@ func (c contents) against(op string, x float64) contents {
 	return contents{kind: randomMask, share: share}
 }
 
-// deviations says by how many standard deviations the number of selected elements differs from its mean in
+// deviations lists how far the number of selected elements is from its mean, in standard deviations, in
 // successive steps. The numbers vary because, in a real run, blocks of one step do not fit the next, and PyTorch
 // reserves more.
 var deviations = []float64{0, 1, -1, 2}
@@ -278,6 +279,9 @@ func (in *interpreter) selected(mask value) (n int, known bool) {
 		return 0, false
 	}
 	z := deviations[in.result.Updates%len(deviations)]
+	if c.even {
+		z = 0
+	}
 	mean, spread := c.share*float64(c.numel), math.Sqrt(c.share*(1-c.share)*float64(c.numel))
 	return min(max(int(math.Round(mean+z*spread)), 1), c.numel), true
 }

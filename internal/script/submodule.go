@@ -43,7 +43,7 @@ func (m *submodule) release() {
 
 // Module is a module inside a model.
 type Module struct {
-	Path string
+	Path string // its path in the model
 	Kind string // its class, if it is in torch.nn or Conv1D
 }
 

@@ -25,8 +25,8 @@ type Survey struct {
 type Sighting struct {
 	Name   string         // the model's name, as its library looks it up
 	Config map[string]any // the model's configuration, if it is written in the script
-	N      int
-	Where  string // file:line, or the command-line option
+	N      int            // the number, for a batch size or a length
+	Where  string         // file:line, or the command-line option
 }
 
 // The batch size and length used in a survey if the setup does not specify them. Nothing is allocated for them.

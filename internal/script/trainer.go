@@ -24,6 +24,7 @@ func registerTrainer() {
 		"accepts_loss_kwargs":   acceptsLossKwargs,
 		"is_causal":             isCausal,
 		"shifts_labels":         shiftsLabels,
+		"finds_answers":         findsAnswers,
 		"decay_parameter_names": decayParameterNames,
 		"trainer_optimizer":     trainerOptimizer,
 		"place_states":          placeStates,
@@ -111,6 +112,12 @@ func isCausal(in *interpreter, a arguments) value {
 func shiftsLabels(in *interpreter, a arguments) value {
 	_, ok := a.or(0, "model", nil).(*network)
 	return ok && in.Shifts
+}
+
+// findsAnswers reports whether the model marks answers in texts, so that its labels are their first and last tokens.
+func findsAnswers(in *interpreter, a arguments) value {
+	_, ok := a.or(0, "model", nil).(*network)
+	return ok && slices.ContainsFunc(in.Fields, func(f Field) bool { return f.Name == "end_positions" })
 }
 
 // scaledInPlace implements loss *= number.

@@ -113,6 +113,8 @@ func optimizerOf(optim, extra string) (name, text string) {
 		return optim, ""
 	case "adamw_bnb_8bit", "adamw_8bit":
 		return "adamw-8bit", ""
+	case "adamw_torch_8bit":
+		return "adamw-torchao-8bit", ""
 	case "paged_adamw_8bit":
 		return "adamw-8bit", "keeps its states in memory shared with the host; the run may need less memory"
 	case "lion_8bit":

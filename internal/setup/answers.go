@@ -20,17 +20,23 @@ var references = map[string][]string{
 	RewardLoop: {ReferenceNone},
 	ORPOLoop:   {ReferenceNone},
 	CPOLoop:    {ReferenceNone},
+
+	AxolotlDPOLoop: {ReferenceModel, ReferenceAdapters},
+	FactoryDPOLoop: {ReferenceModel, ReferenceAdapters, ReferenceNone},
+	FactoryKTOLoop: {ReferenceModel, ReferenceAdapters},
 }
 
 // ComparesAnswers reports whether a loop compares answers.
 func ComparesAnswers(loop string) bool { return references[loop] != nil }
 
 // ComparesWith returns what a run's answers are compared against, one of References: the setup's value or the loop's
-// default. It is "" for loops that never have a reference, and for scripts, which choose it themselves.
+// default, or the script's choice once it has been followed. It is "" for loops that never have a reference.
 func (s *Setup) ComparesWith() string {
 	of := references[s.Loop]
 	switch {
-	case len(of) < 2 || s.Script != nil && s.Script.File != nil:
+	case s.Script != nil && s.Script.File != nil:
+		return s.Script.Reference()
+	case len(of) < 2:
 		return ""
 	case s.Reference != "":
 		return s.Reference
@@ -40,14 +46,53 @@ func (s *Setup) ComparesWith() string {
 	return of[0]
 }
 
+// The releases of TRL that compute DPO's log-probabilities from all logits at once, which are simulated too. Its other
+// trainers are simulated only from TRLLossRelease on.
+const (
+	firstTRLDPO      = 20
+	unreadTRLDPO     = 105 // between two ways of doing it; its code was not read
+	lastTRLDPOLogits = TRLLossRelease - 1
+)
+
+// SimulatesTRL reports whether a loop that compares answers is simulated as in a TRL release, such as 109 for 1.9.
+func SimulatesTRL(loop string, release int) bool {
+	switch {
+	case MovedByTRL(loop):
+		return release >= firstTRLDPO && release != unreadTRLDPO
+	case loop == FactoryDPOLoop || loop == FactoryKTOLoop: // they have their own code
+		return true
+	}
+	return release >= TRLLossRelease
+}
+
+// FollowsOverGPUs reports whether the loop is simulated on the setup's GPUs: loops that compare answers are, with DDP. A reference
+// model is not wrapped.
+func (s *Setup) FollowsOverGPUs() bool {
+	return s.Script != nil && ComparesAnswers(s.Script.Name) && s.Script.Name != GRPOLoop && s.DistKind() == DDP
+}
+
+// MovedByTRL reports whether the run may be simulated differently for releases of TRL.
+func (s *Setup) MovedByTRL() bool {
+	return MovedByTRL(s.Loop) || s.Script != nil && s.Script.File != nil
+}
+
+// MovedByTRL reports whether a loop is simulated differently for releases of TRL.
+func MovedByTRL(loop string) bool { return loop == DPOLoop || loop == AxolotlDPOLoop }
+
 // completeAnswers checks the settings of a loop that compares answers. A reward model is the setup's model with a
 // head that returns one number.
 func (s *Setup) completeAnswers(loop string) error {
 	switch {
 	case !slices.Contains(s.Model.facts().Heads, family.CausalLM):
 		return Wrong("{loop} %s trains causal language models, but %s is not one", loop, s.Model.Title())
-	case s.Dist != nil:
+	case s.Dist != nil && loop == GRPOLoop:
 		return Wrong("{loop} %s is simulated on one GPU only; remove {dist}, or measure it: snug profile -- <your command>", loop)
+	case s.Dist != nil && !s.FollowsOverGPUs():
+		return Wrong("{loop} %s is simulated on one GPU and with DDP, but not with {dist.kind} %s; choose {dist.kind=ddp}, or measure it: snug profile -- <your command>", loop, s.Dist.Kind)
+	case !SimulatesTRL(loop, s.Versions.TRLRelease()):
+		return Wrong("{loop} %s is not simulated with TRL %s; remove {versions.trl}, or measure it: snug profile -- <your command>", loop, s.Versions.TRL)
+	case s.Reference == ReferenceBefore && s.Versions.TRLRelease() <= lastTRLDPOLogits:
+		return Wrong("{reference} is precomputed, which is not simulated with TRL %s; measure it: snug profile -- <your command>", s.Versions.TRL)
 	case s.Reference != "" && !slices.Contains(references[loop], s.Reference):
 		return Wrong("{reference} is %s, which {loop} %s does not support; choose one of: %s", s.Reference, loop, spaced(references[loop]))
 	case s.Reference == ReferenceAdapters && s.LoRA == nil:
@@ -68,7 +113,7 @@ func (s *Setup) checkAnswers() error {
 	named := s.Script == nil || s.Script.File == nil
 	switch {
 	case s.Completion > 0 && s.Completion >= s.Seq && s.Seq > 0:
-		return Wrong("{completion} is %d, but a sample has %d tokens, including the prompt; choose less, or more {seq}", s.Completion, s.Seq)
+		return Wrong("{completion} is %d, but a sample has %d tokens, including the prompt; choose a smaller number, or a larger {seq}", s.Completion, s.Seq)
 	case s.Completion > 0 && named && (!ComparesAnswers(s.Loop) || s.Loop == RewardLoop):
 		return Wrong("{completion} is %d, but {loop} %s does not separate answers from prompts; remove it, or choose a loop such as trl-dpo", s.Completion, s.shownLoop())
 	case s.Reference != "" && !named:

@@ -25,6 +25,8 @@ const (
 	maxSteps  = 64
 	maxWorld  = 1 << 16
 	maxRank   = 1 << 16
+	maxImages = 1 << 12
+	maxSide   = 1 << 15
 
 	maxEvaluated = 2000 // batches per evaluation
 )
@@ -127,7 +129,7 @@ func (s *Setup) complete() error {
 	if s.Model.Head == "" && len(f.Heads) > 0 {
 		s.Model.Head = f.Heads[0]
 	}
-	for _, complete := range []func() error{s.completeLoRA, s.assumeLitGPT, s.completeQuantization, s.completeUnsloth, s.completeWeights, s.completeEvaluation} {
+	for _, complete := range []func() error{s.completeLoRA, s.assumeLitGPT, s.completeQuantization, s.completeUnsloth, s.completeDiffusion, s.completeWeights, s.completeEvaluation} {
 		if err := complete(); err != nil {
 			return err
 		}
@@ -142,6 +144,9 @@ func (s *Setup) complete() error {
 		field := map[bool]string{true: "positives", false: "negatives"}[s.Positives > 0]
 		return Wrong("{"+field+"} is %d, but %s is trained as %s, which does not compare samples; remove it, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
 	}
+	if err := s.completeChoices(); err != nil {
+		return err
+	}
 	if f.Positions.Images && s.Lengths != nil {
 		return Wrong("{lengths}: %s takes images, which have no tokens; remove it", s.Model.Title())
 	}
@@ -152,7 +157,24 @@ func (s *Setup) complete() error {
 	if s.Attention == Flash && s.Precision == FP32 {
 		return Wrong("{attention} flash computes in 16 bits, but {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
-	return s.completeLength(f.Positions)
+	if err := s.completeLength(f.Positions); err != nil {
+		return err
+	}
+	return s.completeImages(f.Vision)
+}
+
+// SWAGChoices is the number of endings in SWAG, the usual data set of multiple-choice models.
+const SWAGChoices = 4
+
+// completeChoices fills in and checks the number of texts to choose from.
+func (s *Setup) completeChoices() error {
+	switch {
+	case s.Model.Head == family.MultipleChoice:
+		s.Choices = cmp.Or(s.Choices, SWAGChoices)
+	case s.Choices > 0:
+		return Wrong("{choices} is %d, but %s is trained as %s, which does not choose between texts; remove it, or set {model.head=multiple-choice}", s.Choices, s.Model.Title(), s.Model.Head)
+	}
+	return nil
 }
 
 // completeLength checks the number of tokens per sample against the model's positions.

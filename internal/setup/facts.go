@@ -38,12 +38,60 @@ func (m Model) Longest() int {
 	}
 	n := p.Default
 	for _, key := range []string{p.Key, "max_position_embeddings"} { // max_position_embeddings is an alias in gpt2's config
-		if v, ok := m.Config[key].(float64); ok && v >= 1 && v < maxSeq {
+		if v, ok := m.textConfig()[key].(float64); ok && v >= 1 && v < maxSeq {
 			n = int(v)
 			break
 		}
 	}
 	return max(n-p.Offset, 1)
+}
+
+// textConfig returns the config of the model's text part.
+func (m Model) textConfig() map[string]any {
+	if text, ok := m.Config["text_config"].(map[string]any); ok && m.HasVision() {
+		return text
+	}
+	return m.Config
+}
+
+// seeing returns a model that a name stands for, if it has a vision tower.
+func seeing(name string) (Model, *family.Vision) {
+	e := catalog.Find(name)
+	if e == nil {
+		e, _ = catalog.Assume(name)
+	}
+	if e == nil {
+		return Model{}, nil
+	}
+	m := Model{Config: e.Config}
+	return m, m.facts().Vision
+}
+
+// SeesImages reports whether a name stands for a built-in model with a vision tower.
+func SeesImages(name string) bool {
+	_, v := seeing(name)
+	return v != nil
+}
+
+// FixedImages reports whether the processor of a built-in model resizes every image to the same size.
+func FixedImages(name string) bool {
+	m, v := seeing(name)
+	return v != nil && v.Fit(m.Config, 0, 0).Fixed
+}
+
+// LargestSide returns the side of the largest square image with at most this many pixels, as the processor of a built-in
+// model resizes it; 0 if the model has no vision tower or resizes every image to the same size.
+func LargestSide(name string, pixels int) int {
+	m, v := seeing(name)
+	if v == nil || pixels < 1 || v.Fit(m.Config, 0, 0).Fixed {
+		return 0
+	}
+	most := int(math.Sqrt(float64(pixels)))
+	side := most
+	for side > 1 && v.Fit(m.Config, side, side).Height > most {
+		side--
+	}
+	return v.Fit(m.Config, side, side).Height
 }
 
 // HasLiger reports whether Liger has kernels for the model.
@@ -120,11 +168,15 @@ func headOf(config map[string]any) (string, error) {
 		return "", nil
 	}
 	class, _ := list[0].(string)
+	if (Model{Config: config}).HasVision() && strings.HasSuffix(class, "ForConditionalGeneration") {
+		return family.CausalLM, nil
+	}
 	for _, x := range []struct{ suffix, head string }{
 		{"ForCausalLM", family.CausalLM}, {"LMHeadModel", family.CausalLM}, {"ForMaskedLM", family.MaskedLM},
 		{"ForPreTraining", family.MaskedLM}, {"ForConditionalGeneration", family.Seq2SeqLM},
 		{"ForImageClassification", family.ImageClassification}, {"Model", family.Encoder},
 		{"ForSequenceClassification", family.SequenceClassification}, {"ForTokenClassification", family.TokenClassification},
+		{"ForQuestionAnswering", family.QuestionAnswering}, {"ForMultipleChoice", family.MultipleChoice},
 	} {
 		if strings.HasSuffix(class, x.suffix) {
 			return x.head, nil
@@ -134,7 +186,7 @@ func headOf(config map[string]any) (string, error) {
 }
 
 // layerKeys are the config keys for the number of layers. An absurd number would take forever to simulate.
-var layerKeys = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers", "channels"}
+var layerKeys = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers", "channels", "depth"}
 
 const (
 	maxLayers  = 1000
@@ -144,6 +196,13 @@ const (
 
 // checkConfig returns an error for numbers that no model has; the family checks the rest.
 func checkConfig(config map[string]any) error {
+	for _, key := range []string{"text_config", "vision_config"} {
+		if part, ok := config[key].(map[string]any); ok {
+			if err := checkConfig(part); err != nil {
+				return err
+			}
+		}
+	}
 	for k, v := range config {
 		if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
 			return fmt.Errorf("config key %q is %v; write a number", k, f)

@@ -13,7 +13,7 @@ import (
 
 // KnownModel is a model that is known by name.
 type KnownModel struct {
-	Name   string `json:"name"`
+	Name   string `json:"name"`             // as users write it
 	Hub    string `json:"hub,omitempty"`    // its name on the Hugging Face hub
 	Type   string `json:"model_type"`       // as in its config.json; "torchvision" for torchvision models
 	Params int    `json:"params,omitempty"` // number of parameters, as published

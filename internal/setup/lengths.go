@@ -265,7 +265,7 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	}
 	switch {
 	case s.Model.Program != nil && !s.Model.Program.Recorded().Length:
-		return Wrong("{lengths} is for batches that are padded to their longest sample, but the steps in the profile do not differ in one such length; remove it")
+		return Wrong("{lengths} is for batches that are padded to their longest sample, but the recorded steps do not differ only in that length; remove it")
 	case s.TargetSeq > 0:
 		return Wrong("{lengths} cannot be used with {target_seq}; remove one of them")
 	case l.Each != nil && !saysSteps:

@@ -26,6 +26,17 @@ var ligerLever = Lever{
 	},
 }
 
+// doubleLever quantizes the scales of weights that are quantized already.
+var doubleLever = Lever{
+	Change: "double quantization", Price: "the scales of the frozen weights are rounded too", Rounds: true,
+	Can: func(s *Setup) bool { return s.Quantization != nil && !s.Quantization.Double },
+	Pull: func(s *Setup) {
+		q := *s.Quantization
+		q.Double = true
+		s.Quantization = &q
+	},
+}
+
 // quantizationLever is QLoRA, for a run with PEFT adapters.
 var quantizationLever = Lever{
 	Change: "4-bit weights", Price: "needs bitsandbytes; frozen weights are rounded; the time to dequantize is unknown", Rounds: true,

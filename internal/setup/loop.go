@@ -28,6 +28,9 @@ const SentenceLoop = "sentence-transformers"
 // LitGPTLoop is the loop of LitGPT's finetuning, with its own model.
 const LitGPTLoop = "litgpt"
 
+// DiffusersLoop is the loop of diffusers' train_text_to_image.py and train_text_to_image_lora.py.
+const DiffusersLoop = "diffusers"
+
 // The loops of TRL's trainers that compare answers.
 const (
 	DPOLoop    = "trl-dpo"
@@ -38,8 +41,17 @@ const (
 	GRPOLoop   = "trl-grpo"
 )
 
+// The loops of LLaMA-Factory's trainers that compare answers.
+const (
+	FactoryDPOLoop = "llama-factory-dpo" // also ORPO and SimPO, which have no reference
+	FactoryKTOLoop = "llama-factory-kto"
+)
+
+// AxolotlDPOLoop is the loop of Axolotl's rl dpo and ipo: TRL's, with an empty cache after each micro-batch.
+const AxolotlDPOLoop = "axolotl-dpo"
+
 // Loops lists the loops known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", DPOLoop, RewardLoop, KTOLoop, ORPOLoop, CPOLoop, GRPOLoop, SentenceLoop, "timm", "torchtune", LitGPTLoop, family.NanoGPT}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", DPOLoop, RewardLoop, KTOLoop, ORPOLoop, CPOLoop, GRPOLoop, AxolotlDPOLoop, FactoryDPOLoop, FactoryKTOLoop, SentenceLoop, "timm", DiffusersLoop, "torchtune", LitGPTLoop, family.NanoGPT}
 
 // Limits on the Python files that a loop is read from.
 const (
@@ -117,6 +129,9 @@ type Learned struct {
 	Optimizer string // the optimizer's name; "" if the script defines its own
 	Head      string // the model's head; "" if the script builds its own model
 
+	Checkpointing bool   // layers are recomputed in its training steps
+	Reference     string // what it compares answers against, one of References; "" if it does not
+
 	Unfollowed bool // parts of it could not be followed; the notes name them
 }
 
@@ -184,6 +199,32 @@ func (x *Script) Head() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return x.learned.Head
+}
+
+// TrainedHead returns the head of the model that is trained: the script's, once it has been followed, else the setup's.
+func (s *Setup) TrainedHead() string { return cmp.Or(s.Script.Head(), s.Model.Head) }
+
+// Recomputes reports whether the layers are recomputed in backward: by the setup, or because the script, once it has been
+// followed, turns it on.
+func (s *Setup) Recomputes() bool {
+	if s.Checkpointing || !s.Script.followed() || s.Overrides("checkpointing") {
+		return s.Checkpointing
+	}
+	return s.Script.Recomputes()
+}
+
+// Recomputes reports whether the script recomputes layers in backward; false until the script has been followed.
+func (x *Script) Recomputes() bool {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.learned.Checkpointing
+}
+
+// Reference returns what the script compares answers against; "" until the script has been followed.
+func (x *Script) Reference() string {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.learned.Reference
 }
 
 // PartlyFollowed reports whether the script, or a part of it, could not be followed. Other notes only describe the
@@ -310,7 +351,7 @@ func (x *Script) Notes() []string {
 func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	err := s.findLoop(from)
 	if err != nil && from.Guessed {
-		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop in %s could not be read (%v); the figures are for a step in its own function, and may be too low", s.loopName(), err)}}
+		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop in %s could not be read (%v); the figures assume that each step runs in its own function, and may be too low", s.loopName(), err)}}
 		s.Loop = ""
 		return nil
 	}
@@ -371,6 +412,8 @@ func (s *Setup) completeLoop() error {
 		s.Script = nil // LitGPT's loop is simulated without its script, also on several GPUs
 	case ComparesAnswers(name):
 		return s.completeAnswers(name)
+	case name == DiffusersLoop && !slices.Contains(s.Model.facts().Heads, family.Diffusion):
+		return Wrong("{loop} %s trains diffusion models, but %s is not one; use {loop=script}", name, s.Model.Title())
 	case name == "timm" && !s.Model.facts().Positions.Images:
 		return Wrong("{loop} %s trains image models, but %s takes text; use {loop=script}", name, s.Model.Title())
 	}
@@ -470,7 +513,9 @@ func (s *Setup) loopName() string {
 }
 
 // loops reports whether the figures are for this loop: a script may not have been followed.
-func (s *Setup) loops() bool { return !s.Script.Readable() || s.Script.followed() && s.Dist == nil }
+func (s *Setup) loops() bool {
+	return !s.Script.Readable() || s.Script.followed() && (s.Dist == nil || s.FollowsOverGPUs())
+}
 
 // tells reports whether the setup, not a script, determines a field.
 func (s *Setup) tells(field string) bool {

@@ -17,6 +17,7 @@ import (
 	"snug/internal/catalog"
 	"snug/internal/family"
 	"snug/internal/files"
+	"snug/internal/pattern"
 	"snug/internal/spelling"
 )
 
@@ -186,11 +187,27 @@ func modelHint(name string) string {
 	switch like := catalog.Like(near); {
 	case len(like) > 0 && !strings.Contains(like[0], "/"): // a name without an organization is the original model
 		return "; did you mean " + like[0] + "?"
+	case len(originals(near)) > 0:
+		like = originals(near)
+		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"
 	case len(like) > 0:
 		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"
 	}
 	return spelling.Hint(near, append(catalog.Names(), family.NamedModels()...),
 		"it is neither built in (snug models lists those) nor a config.json nor in the Hugging Face cache")
+}
+
+// versionDigit matches a letter with the digit of a version behind it, as in llama3.
+var versionDigit = pattern.New(`([A-Za-z])([0-9])`)
+
+// originals lists the models without an organization whose names have the words of a name in which a version follows a word
+// directly: llama-3-8b and others for llama3.
+func originals(name string) []string {
+	apart := versionDigit.Regexp().ReplaceAllString(name, "$1 $2")
+	if apart == name {
+		return nil
+	}
+	return slices.DeleteFunc(catalog.Like(apart), func(n string) bool { return strings.Contains(n, "/") })
 }
 
 // load reads a config.json, given its path or its folder, and the headers of the weight files next to it.

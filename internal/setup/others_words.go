@@ -18,7 +18,7 @@ var othersWords = map[string]map[string]string{
 		"float32": FP32, "float16": FP16, "half": FP16, "bfloat16": BF16, "float": FP32,
 	},
 	"optimizer": {
-		"adamw_torch": "adamw", "adamw_torch_fused": "adamw-fused", "adamw_hf": "adamw-loop", "adamw_8bit": "adamw-8bit",
+		"adamw_torch": "adamw", "adamw_torch_fused": "adamw-fused", "adamw_hf": "adamw-loop", "adamw_8bit": "adamw-8bit", "adamw_torch_8bit": "adamw-torchao-8bit",
 		"adamw_bnb_8bit": "adamw-8bit", "paged_adamw_8bit": "adamw-8bit", "fused-adamw": "adamw-fused", "momentum": "sgd-momentum",
 	},
 	"attention": {"flash_attention_2": Flash, "flash-attention-2": Flash, "fa2": Flash, "flash2": Flash, "math": "eager", "default": "sdpa"},
@@ -30,7 +30,10 @@ var othersWords = map[string]map[string]string{
 var unsimulatedWords = map[string][]string{
 	"optimizer": {
 		"muon", "shampoo", "soap", "sophia", "prodigy", "lamb", "lars", "came", "adan", "apollo", "galore", "adadelta", "lbfgs",
-		"rprop", "asgd", "adabelief", "adamw-4bit", "schedule-free", "adamw-schedulefree", "sgd-schedulefree",
+		"rprop", "asgd", "adabelief", "adamw-4bit", "adamw-torch-4bit", "schedule-free", "adamw-schedulefree", "sgd-schedulefree",
+	},
+	"tuner": {
+		"adalora", "vera", "loha", "lokr", "oft", "boft", "fourierft", "vblora", "hra", "bone", "prompt-tuning", "prefix-tuning", "p-tuning", "llama-adapter",
 	},
 }
 

@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,40 @@ func TestPEFTTargets(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, s.LoRA.Targets); diff != "" {
 			t.Errorf("%s: -want +got\n%s", family, diff)
+		}
+	}
+}
+
+func TestIA3(t *testing.T) {
+	fields := func(change map[string]any) map[string]any {
+		f := map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 64.0, "lora": map[string]any{"tuner": "ia3"}}
+		for k, v := range change {
+			Put(f, k, v)
+		}
+		return f
+	}
+	s, err := Decode(fields(nil), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&LoRA{Tuner: IA3, Targets: []string{"k_proj", "v_proj", "down_proj"}, Feedforward: []string{"down_proj"}, PEFT: true}, s.LoRA); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range []struct {
+		change map[string]any
+		want   string
+	}{
+		{map[string]any{"lora.rank": 8.0}, "lora.rank is 8, but IA3 has no rank"},
+		{map[string]any{"lora.dropout": 0.1}, "lora.tuner ia3 has neither"},
+		{map[string]any{"quantization.bits": 8.0}, "ia3 over quantized weights is not simulated"},
+		{map[string]any{"lora.targets": []any{"q_proj"}, "lora.feedforward": []any{"down_proj"}}, "lora.feedforward down_proj is not one of lora.targets"},
+		{map[string]any{"lora.tuner": "vera"}, `"vera" is not known; snug does not simulate it`},
+		{map[string]any{"lora.tuner": "lora"}, "lora.rank is missing"},
+		{map[string]any{"lora.tuner": "lora", "lora.rank": 8.0, "lora.feedforward": []any{"down_proj"}}, "lora.feedforward is for IA3"},
+		{map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}}, "lora.tuner ia3 with dist.kind fsdp2 is not simulated"},
+	} {
+		if _, err := Decode(fields(c.change), Source{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: got %v, want it to contain %q", c.change, err, c.want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Quantization describes QLoRA: frozen weights quantized by bitsandbytes, with PEFT adapters. The fields
 // are those of transformers' BitsAndBytesConfig, with the same defaults.
 type Quantization struct {
-	Bits    int    `json:"bits"`              // bits per weight; only 4 is simulated
+	Bits    int    `json:"bits"`              // bits per weight: 4 or 8
 	Type    string `json:"type,omitempty"`    // the 4-bit type: one of QuantTypes
 	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
 	Compute string `json:"compute,omitempty"` // the type in which products are computed
@@ -25,8 +25,14 @@ type Quantization struct {
 	KeepsEmbeddings bool `json:"-"` // embeddings and head stay as they are when adapters are cast, as in TRL 1.16
 }
 
-// simulatedBits is the only supported width of quantized weights.
-const simulatedBits = 4
+// The simulated widths of quantized weights. 8-bit ones (LLM.int8) have neither types nor a compute type.
+const (
+	fourBits  = 4
+	EightBits = 8
+)
+
+// oldestEightBits is the oldest bitsandbytes whose products with 8-bit weights are simulated.
+const oldestEightBits = "0.46"
 
 // CastsEmbeddings reports whether embeddings and head are cast to bf16 after all unquantized weights were cast to
 // float32. bf16 adapters on a model prepared like this mean an older TRL, whose peft_module_casting_to_bf16 does this.
@@ -39,9 +45,21 @@ func (o *object) checkQuantization(s *Setup) {
 	switch q := s.Quantization; {
 	case q.CastBack && !q.Prepare:
 		o.fail("cast_back", " needs {quantization.prepare}, which casts to float32; set both, or neither")
-	case q.Bits != simulatedBits:
-		o.fail("bits", ": %d-bit weights are not simulated; choose {quantization.bits=4}, or measure the run: snug profile -- <your command>", q.Bits)
+	case q.Bits == EightBits:
+		o.checkEightBits(q)
+	case q.Bits != fourBits:
+		o.fail("bits", ": %d-bit weights are not simulated; choose {quantization.bits=4} or {quantization.bits=8}, or measure the run: snug profile -- <your command>", q.Bits)
 	}
+}
+
+// checkEightBits records an error for settings of 4-bit weights, and removes their defaults.
+func (o *object) checkEightBits(q *Quantization) {
+	for _, key := range []string{"type", "double", "compute"} {
+		if v := o.keys[key]; v != nil && v != false {
+			o.fail(key, " is for 4-bit weights and has no effect on 8-bit ones; remove it")
+		}
+	}
+	q.Type, q.Compute = "", ""
 }
 
 // savedQuantization reads the quantization from the config of a model that was saved quantized. It overrides the
@@ -52,8 +70,9 @@ func (s *Setup) savedQuantization() error {
 		return nil
 	}
 	four := q["load_in_4bit"] == true || q["_load_in_4bit"] == true
+	eight := q["load_in_8bit"] == true || q["_load_in_8bit"] == true
 	method, _ := q["quant_method"].(string)
-	if method != "" && method != "bitsandbytes" || !four {
+	if method != "" && method != "bitsandbytes" || !four && !eight || q["llm_int8_has_fp16_weight"] == true {
 		return unknownModel("the weights of %s are quantized (quantization_config: %s) in a way that is not simulated; measure the run: snug profile -- <your command>",
 			s.Model.Title(), cmp.Or(method, "no quant_method"))
 	}
@@ -61,7 +80,12 @@ func (s *Setup) savedQuantization() error {
 		s.Quantization = &Quantization{}
 	}
 	p := s.Quantization
-	p.Bits, p.Type, p.Compute, p.Saved = simulatedBits, FP4, FP32, true
+	p.Saved = true
+	if eight {
+		p.Bits, p.Type, p.Compute, p.Double = EightBits, "", "", false
+		return nil
+	}
+	p.Bits, p.Type, p.Compute = fourBits, FP4, FP32
 	p.Double, _ = q["bnb_4bit_use_double_quant"].(bool)
 	if t, _ := q["bnb_4bit_quant_type"].(string); slices.Contains(QuantTypes, t) {
 		p.Type = t
@@ -101,7 +125,28 @@ func (s *Setup) completeQuantization() error {
 	case !s.Model.facts().Quantizes:
 		return Wrong("{quantization.bits}: it is not known which layers of %s are quantized; remove it, or measure the run: snug profile -- <your command>", s.Model.Title())
 	}
+	return s.completeEightBits()
+}
+
+// completeEightBits returns an error for settings that do not work with 8-bit weights.
+func (s *Setup) completeEightBits() error {
+	of := s.Versions.BitsAndBytes
+	switch {
+	case s.Quantization.Bits != EightBits:
+	case s.Dist != nil && s.DistKind() != DDP:
+		return Wrong("{quantization.bits} 8, with {dist.kind} %s: 8-bit weights are simulated on one GPU and under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
+	case of != "" && release(of) < release(oldestEightBits):
+		return Wrong("{versions.bitsandbytes} %s: products with 8-bit weights are simulated as in %s and later; remove it, or measure the run: snug profile -- <your command>", of, oldestEightBits)
+	}
 	return nil
+}
+
+// quantizedEvidence groups measured runs by the width of quantized weights.
+func (s *Setup) quantizedEvidence() []string {
+	if s.Quantization == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d-bit weights", s.Quantization.Bits)}
 }
 
 // quantizesSpread reports whether quantized weights are simulated for the way the run is spread over GPUs.
@@ -118,7 +163,7 @@ func (s *Setup) CanQuantize() bool {
 // UsualQuantization returns the quantization of the QLoRA paper (nf4, double quantization), computed in the type of
 // the arithmetic.
 func (s *Setup) UsualQuantization() *Quantization {
-	p := &Quantization{Bits: simulatedBits, Type: NF4, Double: true, Compute: FP32}
+	p := &Quantization{Bits: fourBits, Type: NF4, Double: true, Compute: FP32}
 	if half := strings.TrimPrefix(s.Precision, "amp-"); slices.Contains(ComputeTypes, half) {
 		p.Compute = half
 	}
@@ -139,6 +184,9 @@ func (s *Setup) QuantizationUnder(precision string) *Quantization {
 
 // String describes the quantization for users.
 func (p *Quantization) String() string {
+	if p.Bits == EightBits {
+		return "8-bit weights"
+	}
 	how := p.Type
 	if p.Double {
 		how += ", double quantization"

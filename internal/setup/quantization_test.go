@@ -40,10 +40,13 @@ func TestQuantizedRefusals(t *testing.T) {
 		{"no adapters", map[string]any{"lora": nil}, "quantized weights cannot be trained"},
 		{"adapters without PEFT", map[string]any{"lora.peft": false, "lora.targets": []any{"q_proj"}}, "set lora.peft"},
 		{"DoRA", map[string]any{"lora.dora": true}, "DoRA over quantized weights is not simulated"},
-		{"8 bits", map[string]any{"quantization.bits": 8.0}, "quantization.bits: 8-bit weights are not simulated; choose quantization.bits 4"},
+		{"3 bits", map[string]any{"quantization.bits": 3.0}, "quantization.bits: 3-bit weights are not simulated; choose quantization.bits 4 or quantization.bits 8"},
+		{"a type of 8 bits", map[string]any{"quantization.bits": 8.0, "quantization.type": "nf4"}, "quantization.type is for 4-bit weights"},
+		{"8 bits, sharded", map[string]any{"quantization.bits": 8.0, "dist": map[string]any{"kind": "fsdp1", "world": 2.0}}, "8-bit weights are simulated on one GPU and under ddp"},
+		{"8 bits with an old bitsandbytes", map[string]any{"quantization.bits": 8.0, "versions.bitsandbytes": "0.45.0"}, "products with 8-bit weights are simulated as in 0.46 and later"},
 		{"cast back alone", map[string]any{"quantization.cast_back": true}, "quantization.cast_back needs quantization.prepare"},
 		{"a scaler", map[string]any{"quantization.adapters": "bf16", "precision": "amp-fp16"}, "GradScaler cannot unscale 16-bit gradients"},
-		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, "versions.bitsandbytes 0.41 is not known; 0.43 to 0.50 are"},
+		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, "versions.bitsandbytes 0.41 is not supported; choose 0.43 to 0.50"},
 		{"no bits", map[string]any{"quantization": map[string]any{"double": true}}, "quantization.bits is missing"},
 		{"a type", map[string]any{"quantization.type": "nf5"}, `"nf5" is not known; known: nf4, fp4`},
 		{"a compute type", map[string]any{"quantization.compute": "bfloat16"}, `"bfloat16" is not known`},
@@ -77,7 +80,14 @@ func TestQuantizedInFiles(t *testing.T) {
 	if diff := cmp.Diff(&Quantization{Bits: 4, Type: "nf4", Double: true, Compute: "bf16", Saved: true}, s.Quantization); diff != "" {
 		t.Error(diff)
 	}
-	for _, q := range []map[string]any{{"quant_method": "gptq", "bits": 4.0}, {"quant_method": "bitsandbytes", "load_in_8bit": true}, {}} {
+	s, err = Decode(config(map[string]any{"quant_method": "bitsandbytes", "_load_in_8bit": true, "load_in_8bit": true}), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&Quantization{Bits: 8, Saved: true}, s.Quantization); diff != "" {
+		t.Error(diff)
+	}
+	for _, q := range []map[string]any{{"quant_method": "gptq", "bits": 4.0}, {"quant_method": "bitsandbytes", "load_in_8bit": true, "llm_int8_has_fp16_weight": true}, {}} {
 		if _, err := Decode(config(q), Source{}); err == nil || !strings.Contains(err.Error(), "in a way that is not simulated") {
 			t.Errorf("%v: %v", q, err)
 		}

@@ -15,12 +15,18 @@ type Setup struct {
 	Batch         int           `json:"batch"`                    // samples per GPU and forward pass: the micro-batch
 	Seq           int           `json:"seq,omitempty"`            // tokens per sample
 	TargetSeq     int           `json:"target_seq,omitempty"`     // decoder tokens per sample, for seq2seq models
+	Resolution    int           `json:"resolution,omitempty"`     // width and height of the images in pixels, for diffusion models
 	Lengths       *Lengths      `json:"lengths,omitempty"`        // sample lengths, if they vary; Seq is then the longest
 	Seed          int           `json:"seed,omitempty"`           // seed for drawing lengths
 	Tokenizer     string        `json:"tokenizer,omitempty"`      // the tokenizer.json used to count tokens if Lengths has texts
 	Loop          string        `json:"loop,omitempty"`           // the code around the model: one of Loops, or a Python file with its arguments
+	Images        int           `json:"images,omitempty"`         // images per sample, for a model with a vision tower; Seq includes their tokens
+	ImageSize     int           `json:"image_size,omitempty"`     // height of the images in pixels, and their width unless ImageWidth is given
+	ImageWidth    int           `json:"image_width,omitempty"`    // width of the images, if they are not square
+	Freeze        []string      `json:"freeze,omitempty"`         // parts that are not trained: "vision", "projector", "language"
 	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, in contrastive training
 	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor
+	Choices       int           `json:"choices,omitempty"`        // texts to choose from per sample, for multiple-choice models
 	Completion    int           `json:"completion,omitempty"`     // tokens of a sample that belong to the answer, if answers are compared; 0 means half
 	Reference     string        `json:"reference,omitempty"`      // what answers are compared with: one of References; "" means the loop's own
 	Precision     string        `json:"precision,omitempty"`      // the type of the weights and the arithmetic
@@ -78,13 +84,15 @@ const AllLinear = "all-linear"
 
 // LoRA freezes everything except low-rank adapters on the named linear layers.
 type LoRA struct {
-	Rank    int      `json:"rank"`              // rank of the adapters
-	Alpha   float64  `json:"alpha,omitempty"`   // scales the adapters' output; no effect on memory
-	Dropout float64  `json:"dropout,omitempty"` // dropout on the adapters' input
-	Targets []string `json:"targets"`           // names of the linear layers, or AllLinear
-	PEFT    bool     `json:"peft,omitempty"`    // as in PEFT: adapters in float32, with inputs cast to float32
-	DoRA    bool     `json:"dora,omitempty"`    // PEFT's use_dora: the magnitudes of the weight rows are trained too
-	Save    []string `json:"save,omitempty"`    // layers that are trained in full besides the adapters: PEFT's modules_to_save
+	Rank        int      `json:"rank"`                  // rank of the adapters
+	Alpha       float64  `json:"alpha,omitempty"`       // scales the adapters' output; no effect on memory
+	Dropout     float64  `json:"dropout,omitempty"`     // dropout on the adapters' input
+	Targets     []string `json:"targets"`               // names of the linear layers, or AllLinear
+	PEFT        bool     `json:"peft,omitempty"`        // as in PEFT: adapters in float32, with inputs cast to float32
+	DoRA        bool     `json:"dora,omitempty"`        // PEFT's use_dora: the magnitudes of the weight rows are trained too
+	Feedforward []string `json:"feedforward,omitempty"` // IA3's targets whose inputs are scaled
+	Tuner       string   `json:"tuner,omitempty"`       // PEFT's method: one of Tuners; "" means LoRA
+	Save        []string `json:"save,omitempty"`        // layers that are trained in full besides the adapters: PEFT's modules_to_save
 }
 
 // Versions are the versions of the installed libraries; empty means the newest known.
@@ -98,13 +106,17 @@ type Versions struct {
 	Accelerate   string `json:"accelerate,omitempty"`   // release: "1.15"
 }
 
-// Rows returns the number of model inputs per sample: an anchor, its positives and its negatives.
-func (s *Setup) Rows() int { return 1 + s.Positives + s.Negatives }
+// Rows returns the number of model inputs per sample: an anchor, its positives and its negatives, or the texts to
+// choose from.
+func (s *Setup) Rows() int { return max(s.Choices, 1+s.Positives+s.Negatives) }
 
 // timesRows describes the rows per sample for a sentence about a product, if there are several.
 func (s *Setup) timesRows() string {
-	if s.Rows() == 1 {
+	switch {
+	case s.Rows() == 1:
 		return ""
+	case s.Choices > 0:
+		return fmt.Sprintf(" times %d choices", s.Choices)
 	}
 	return fmt.Sprintf(" times %d rows of anchor, positives and negatives", s.Rows())
 }

@@ -114,7 +114,7 @@ func (s *Setup) weightsPhrase() []string {
 // checkpointingPhrase returns the words for checkpointing, with its kind if the setup sets one.
 func (s *Setup) checkpointingPhrase() []string {
 	switch {
-	case !s.Checkpointing:
+	case !s.Recomputes():
 		return nil
 	case s.UseReentrant == nil:
 		return []string{"checkpointing"}
@@ -129,6 +129,9 @@ func (s *Setup) loraPhrase() []string {
 	l := s.LoRA
 	if l == nil {
 		return nil
+	}
+	if l.Tuner == IA3 {
+		return []string{"PEFT's IA3 on " + spaced(l.Targets)}
 	}
 	name := "LoRA"
 	if l.DoRA {

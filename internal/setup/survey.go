@@ -25,8 +25,8 @@ type Survey struct {
 type Sighting struct {
 	Name   string         // the model's name, as used with its library
 	Config map[string]any // the model's configuration, if it is written in the script
-	N      int
-	Where  string // file:line, or the command-line option
+	N      int            // the number, for a batch size or a length
+	Where  string         // file:line, or the command-line option
 }
 
 // learn fills in missing fields from the loop's script. It also returns what it took from the script. If a required

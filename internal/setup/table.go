@@ -63,7 +63,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Checkpointing },
 		},
 		{
-			Name: "use_reentrant", Flags: one("use-reentrant"), What: "reentrant checkpointing, the default of transformers 4",
+			Name: "use_reentrant", Flags: one("use-reentrant"), What: "reentrant checkpointing, the default in transformers 4",
 			Use:      InFiles,
 			Evidence: where((*Setup).Reentrant, "reentrant checkpointing"),
 			at:       func(s *Setup) any { return &s.UseReentrant },
@@ -76,6 +76,12 @@ func runSettings() []Setting {
 		{
 			Name: "target_seq", Flags: one("target-seq"), What: "decoder `tokens` per sample", Least: 1, Most: maxSeq,
 			Use: Size | InPlan, ShownByProfile: always, at: func(s *Setup) any { return &s.TargetSeq },
+		},
+		{
+			Name: "resolution", Flags: one("resolution"), What: "width and height of the images in `pixels`, for diffusion models (default 512)", Least: 8, Most: maxResolution,
+			Use: InFiles | Size, Phrases: phrase(func(s *Setup) bool { return s.Resolution > 0 }, "images of %d pixels", func(s *Setup) any { return s.Resolution }),
+			Evidence: where(func(s *Setup) bool { return s.Resolution > 0 }, "diffusion"),
+			at:       func(s *Setup) any { return &s.Resolution },
 		},
 		{
 			Name: "lengths", Flags: []Flag{{Name: "lengths", What: "varying sample `lengths`: 128,512,… (one per step), uniform:64-512, or a file"}}, What: "varying sample `lengths`",
@@ -98,6 +104,26 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Loop },
 		},
 		{
+			Name: "images", Flags: one("images"), What: "`images` per sample, for models with a vision tower; seq includes their tokens", Most: maxImages,
+			Phrases:  (*Setup).imagesPhrase,
+			Evidence: where(func(s *Setup) bool { return s.Images > 0 }, "images"),
+			at:       func(s *Setup) any { return &s.Images },
+		},
+		{
+			Name: "image_size", Flags: one("image-size"), What: "height of each image in `pixels`, after resizing, and its width unless image_width is given", Most: maxSide,
+			at: func(s *Setup) any { return &s.ImageSize },
+		},
+		{
+			Name: "image_width", Flags: one("image-width"), What: "width of each image in `pixels`, if it is not square", Most: maxSide,
+			at: func(s *Setup) any { return &s.ImageWidth },
+		},
+		{
+			Name: "freeze", Flags: one("freeze"), What: "`parts` of a model with a vision tower that are not trained and get no adapters", Words: family.VisionParts(),
+			Phrases:  phrase(func(s *Setup) bool { return len(s.Freeze) > 0 }, "%s frozen", func(s *Setup) any { return spaced(s.Freeze) }),
+			Evidence: where(func(s *Setup) bool { return len(s.Freeze) > 0 }, "frozen parts"),
+			at:       func(s *Setup) any { return &s.Freeze },
+		},
+		{
 			Name: "positives", Flags: one("positives"), What: "positive `samples` per anchor", Most: maxRank,
 			Use: InFiles | Size | Allowed | InPlan, ShownByProfile: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Positives) }, Shown: func(now, _ *Setup) bool { return now.Positives > 0 }},
@@ -108,6 +134,10 @@ func runSettings() []Setting {
 			Use: InFiles | Size | Allowed | InPlan, ShownByProfile: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Negatives) }, Shown: func(now, _ *Setup) bool { return now.Negatives > 0 }},
 			at:  func(s *Setup) any { return &s.Negatives },
+		},
+		{
+			Name: "choices", Flags: one("choices"), What: "`texts` to choose from per sample, for multiple-choice models (default 4, as in SWAG)", Most: maxRank, Use: Size,
+			at: func(s *Setup) any { return &s.Choices },
 		},
 		{
 			Name: "completion", Flags: one("completion"), What: "`tokens` in the answer of a sample, for loops that compare answers (default: half the sample)", Most: maxSeq, Use: Size,

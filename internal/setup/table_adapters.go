@@ -35,6 +35,15 @@ func adapterSettings() []Setting {
 			at:       func(s *Setup) any { return &s.LoRA.Save },
 		},
 		{
+			Name: "lora.tuner", Flags: one("tuner"), What: "PEFT's `method`: lora, or ia3, which has no rank", Words: Tuners, Default: LoRATuner, Use: InFiles,
+			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.Tuner == IA3 }, "ia3"),
+			at:       func(s *Setup) any { return &s.LoRA.Tuner },
+		},
+		{
+			Name: "lora.feedforward", Flags: one("ia3-feedforward"), What: "`names` of the layers whose inputs IA3 scales, instead of their outputs", Use: InFiles,
+			at: func(s *Setup) any { return &s.LoRA.Feedforward },
+		},
+		{
 			Name: "lora.peft", Flags: one("lora-peft"), What: "adapters as in PEFT: in float32, with inputs cast to float32", Use: InFiles,
 			// in float32 runs, PEFT's adapters are the same as any others
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.PEFT && s.Precision != FP32 }, "lora made by PEFT"),
@@ -44,11 +53,11 @@ func adapterSettings() []Setting {
 			Name: "quantization.bits", What: "`bits` of frozen weights, quantized by bitsandbytes", Least: 1, Most: 16,
 			Flags: []Flag{
 				{Name: "load-in-4bit", Means: 4, What: "4-bit frozen weights from bitsandbytes: QLoRA, with PEFT adapters"},
-				{Name: "load-in-8bit", Means: 8, What: "8-bit frozen weights (not simulated)"},
+				{Name: "load-in-8bit", Means: 8, What: "8-bit frozen weights from bitsandbytes (LLM.int8), with PEFT adapters"},
 			},
-			Required: " is missing; the other settings of quantization need it, and only 4 bits are simulated", Use: InFiles,
+			Required: " is missing; the other settings of quantization need it: 4 or 8", Use: InFiles,
 			Phrases:  phrase(func(s *Setup) bool { return s.Quantization != nil }, "%s", func(s *Setup) any { return s.Quantization }),
-			Evidence: where(func(s *Setup) bool { return s.Quantization != nil }, "4-bit weights"), Lever: &quantizationLever,
+			Evidence: (*Setup).quantizedEvidence, Lever: &quantizationLever,
 			at: func(s *Setup) any { return &s.Quantization.Bits },
 		},
 		{
@@ -57,7 +66,8 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "quantization.double", Flags: one("bnb-4bit-use-double-quant"), What: "double quantization: also quantize the scales", Use: InFiles,
-			at: func(s *Setup) any { return &s.Quantization.Double },
+			Lever: &doubleLever,
+			at:    func(s *Setup) any { return &s.Quantization.Double },
 		},
 		{
 			Name: "quantization.compute", Flags: one("bnb-4bit-compute-dtype"), What: "`type` to compute in with quantized weights", Words: ComputeTypes, Default: BF16, Use: InFiles,

@@ -47,7 +47,7 @@ func (o *object) decodeGroup(name string, s *Setup) {
 // required records an error if a required field of an object is missing.
 func (o *object) required(name string) {
 	for _, x := range Settings() {
-		if in, key := x.group(); in == name && x.Required != "" && o.keys[key] == nil {
+		if in, key := x.group(); in == name && x.Required != "" && o.keys[key] == nil && !(x.Name == "lora.rank" && o.keys["tuner"] == IA3) {
 			o.fail(key, "%s", x.Required)
 		}
 	}

@@ -57,7 +57,7 @@ func (o *object) checkRelease(r releases, text string) {
 	case n == 0:
 		o.fail(r.key, " %q is not a version; write it like %s", text, r.newest)
 	case n < release(r.oldest) || n > release(r.newest):
-		o.fail(r.key, " %s is not known; %s to %s are (omit it for the newest)", text, r.oldest, r.newest)
+		o.fail(r.key, " %s is not supported; choose %s to %s, or omit it for the newest", text, r.oldest, r.newest)
 	}
 }
 

@@ -13,18 +13,18 @@ import (
 // TestVersionsBeyond checks that unknown versions, and text that is not a version, are refused.
 func TestVersionsBeyond(t *testing.T) {
 	for _, c := range []struct{ key, version, want string }{
-		{"torch", "2.0", "versions.torch: the allocator of PyTorch 2.0 is not known"},
-		{"torch", "2.14", "versions.torch: the allocator of PyTorch 2.14 is not known"},
+		{"torch", "2.0", "versions.torch: the allocator of PyTorch 2.0 is not modelled"},
+		{"torch", "2.14", "versions.torch: the allocator of PyTorch 2.14 is not modelled"},
 		{"torch", "2.12", ""},
-		{"transformers", "5.18", "versions.transformers 5.18 is not known; 4.30 to 5.17 are"},
+		{"transformers", "5.18", "versions.transformers 5.18 is not supported; choose 4.30 to 5.17"},
 		{"transformers", "4.30.2", ""},
-		{"bitsandbytes", "0.51.0", "versions.bitsandbytes 0.51.0 is not known; 0.43 to 0.50 are"},
+		{"bitsandbytes", "0.51.0", "versions.bitsandbytes 0.51.0 is not supported; choose 0.43 to 0.50"},
 		{"bitsandbytes", "0.50.2", ""},
-		{"peft", "0.22.0", "versions.peft 0.22.0 is not known; 0.16 to 0.21 are"},
+		{"peft", "0.22.0", "versions.peft 0.22.0 is not supported; choose 0.16 to 0.21"},
 		{"peft", "0.21.1", ""},
-		{"trl", "1.17", "versions.trl 1.17 is not known; 0.20 to 1.16 are"},
+		{"trl", "1.17", "versions.trl 1.17 is not supported; choose 0.20 to 1.16"},
 		{"trl", "new", `versions.trl "new" is not a version; write it like 1.16`},
-		{"accelerate", "2.0", "versions.accelerate 2.0 is not known; 1.0 to 1.15 are"},
+		{"accelerate", "2.0", "versions.accelerate 2.0 is not supported; choose 1.0 to 1.15"},
 		{"accelerate", "1.15.0", ""},
 		{"cuda", "latest", `versions.cuda "latest" is not a version`},
 	} {

@@ -27,6 +27,12 @@ const (
 	FP4 = "fp4" // 4-bit float
 )
 
+// PEFT's methods.
+const (
+	LoRATuner = "lora" // low-rank matrices beside the weights
+	IA3       = "ia3"  // vectors that scale the layers' inputs and outputs
+)
+
 // The code that computes the loss of a causal model. The model's own code computes the logits of all tokens at once.
 // TRL's code never keeps more than a tile of the logits, and Liger's never more than a few rows.
 const (
@@ -53,6 +59,8 @@ var (
 	Attentions  = []string{SDPA, Eager, Flash}                         // the values of attention
 	Losses      = []string{ModelLoss, TRLLoss, LigerLoss, UnslothLoss} // the values of loss
 	References  = []string{ReferenceModel, ReferenceAdapters, ReferenceBefore, ReferenceNone}
+	// Tuners are the simulated methods of PEFT.
+	Tuners = []string{LoRATuner, IA3}
 	// QuantTypes are the 4-bit types; ComputeTypes are the types of products with quantized weights.
 	QuantTypes   = []string{NF4, FP4}
 	ComputeTypes = []string{BF16, FP16, FP32} // the values of quantization.compute

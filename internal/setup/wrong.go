@@ -54,5 +54,12 @@ func (e *FieldError) Named(name func(field string) string) string {
 	return fmt.Sprintf(format, e.args...)
 }
 
+// With returns the error with a further remark at its end.
+func (e *FieldError) With(remark string) *FieldError {
+	out := *e
+	out.format, out.args = e.format+"; %s", append(e.args[:len(e.args):len(e.args)], remark)
+	return &out
+}
+
 // Unwrap returns the kind of mistake, such as ErrUnknownModel, or nil.
 func (e *FieldError) Unwrap() error { return e.kind }

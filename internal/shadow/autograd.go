@@ -224,6 +224,19 @@ func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *
 	return n.result(out, t)
 }
 
+// HoldingFunction is a torch.autograd.Function whose context keeps its one input as an attribute, which lasts as long as
+// the graph.
+func (t *Tensor) HoldingFunction(name string, forward func(x *Tensor) *Tensor, backward func(g *Tensor) *Tensor) *Tensor {
+	n := t.w.record(name, t)
+	enable := t.w.NoGrad()
+	out := forward(t.Hold())
+	enable()
+	n.hold(t)
+	t.loosen()
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(backward(g)) })
+	return n.result(out, t)
+}
+
 // SavingFunction is a torch.autograd.Function that saves its one input for the backward.
 func (t *Tensor) SavingFunction(name string, forward func(x *Tensor) *Tensor, backward func(g, x *Tensor) *Tensor) *Tensor {
 	n := t.w.record(name, t)

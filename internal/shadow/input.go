@@ -74,3 +74,11 @@ func (t *Tensor) Pad(before, after int) *Tensor {
 
 // EmptyCache is torch.cuda.empty_cache().
 func (w *World) EmptyCache() { w.Trace.Add(stream.EmptyCache, 0, 0) }
+
+// RandnLike is torch.randn_like(t), or torch.randn of the same size.
+func (t *Tensor) RandnLike() *Tensor {
+	t.w.Op("randn_like")
+	out := t.w.Empty(t.size, t.dtype)
+	t.w.Launch(out)
+	return out
+}

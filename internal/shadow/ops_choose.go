@@ -68,7 +68,7 @@ func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
 		zeros := w.Empty(from, g.dtype).Hold()
 		w.Launch(zeros, g)
 		out := w.unlessInPlace("index_put", zeros).Hold()
-		w.indexPut(at.Numel(), rows)
+		w.indexPut(len(index), at.Numel(), rows)
 		zeros.Drop()
 		return inputGrads(out.loosen())
 	})

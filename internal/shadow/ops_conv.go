@@ -39,14 +39,61 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	return n.result(out, t, weight, bias)
 }
 
+// Patches is F.conv3d(t, weight) without a bias, where the kernel covers the whole of each input, so that a result is one
+// number per filter: the embedding of image patches (N, C, T, P, P) as (N, E, 1, 1, 1). cuDNN runs it in 2.11.
+func (t *Tensor) Patches(weight, bias *Tensor) *Tensor {
+	return t.w.autocasted([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].patches(a[1], a[2]) })
+}
+
+func (t *Tensor) patches(weight, bias *Tensor) *Tensor {
+	w := t.w
+	n := w.record("ConvolutionBackward0", t, weight, bias)
+	input, filter := n.save(t), n.save(weight)
+	w.Op("convolution")
+	out := w.Empty(Dims(t.size.d[0], weight.size.d[0], 1, 1, 1), t.dtype)
+	w.convScratch(patchProduct(kernel.FProp, t.size, weight.size, t.dtype))
+	if w.Meter != nil {
+		k := weight.Numel() / weight.size.d[0]
+		w.Meter.Kernel(Kernel{
+			Work: Convolution, Flops: 2 * float64(out.Numel()) * float64(k), DType: weight.dtype, Bytes: float64(out.Bytes() + t.Bytes() + weight.Bytes()),
+			M: int32(out.size.d[0]), N: int32(out.size.d[1]), K: int32(k),
+		})
+	}
+	n.backward(func(g *Tensor) []*Tensor {
+		var dx, dw, db *Tensor
+		if n.needsGrad(0) {
+			dx = w.Empty(t.size, g.dtype)
+			w.convScratch(patchProduct(kernel.DGrad, t.size, weight.size, g.dtype))
+		}
+		if n.needsGrad(1) {
+			dw = w.Empty(filter.get().size, g.dtype)
+			w.convScratch(patchProduct(kernel.WGrad, input.get().size, weight.size, g.dtype))
+		}
+		if bias != nil && n.needsGrad(2) {
+			db = g.reduce("sum", []int{0, 2, 3, 4}, false, g.dtype)
+		}
+		return inputGrads(dx, dw, db)
+	})
+	return n.result(out, t, weight, bias)
+}
+
+// patchProduct describes one of the three kernels of Patches.
+func patchProduct(kind kernel.ConvKind, x, weight Shape, dt DType) kernel.Conv {
+	side := kernel.Pair{H: x.d[3], W: x.d[4]}
+	return kernel.Conv{Kind: kind, Type: dt.Kernel(), Batch: x.d[0], Channels: x.d[1], Filters: weight.d[0], Size: side, Kernel: side, Stride: x.d[3], Groups: 1, Depth: x.d[2]}
+}
+
 // convolutionBackward returns the gradients of input, weight and bias, in that
-// order. The incoming gradient is converted to the input's layout first; the bias's gradient is summed from the
-// unconverted one.
+// order. The incoming gradient is converted to the input's layout first, channels first or last; each kernel copies
+// one that is in that layout but not dense. The bias's gradient is summed from the unconverted one.
 func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Tensor {
 	w := g.w
 	var dx, dw, db *Tensor
-	mark := w.pin(g.inLayout(x.channelsLast()))
-	dy := w.pins[mark]
+	dy := g
+	if last := x.channelsLast(); g.channelsLast() != last {
+		dy = g.inLayout(last)
+	}
+	mark := w.pin(dy)
 	if n.needsGrad(0) {
 		dx = convInputGrad(dy, x.size, weight, c)
 		w.convWork(dy, dx, weight)

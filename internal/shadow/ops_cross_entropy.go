@@ -23,7 +23,7 @@ func (logits *Tensor) CrossEntropy(target *Tensor) *Tensor {
 
 // CrossEntropyLoss holds the options of F.cross_entropy.
 type CrossEntropyLoss struct {
-	Reduction string
+	Reduction string  // mean, sum or none
 	Smooth    bool    // label_smoothing is not zero
 	Weight    *Tensor // class weights, or nil if all are equal
 }

@@ -94,7 +94,7 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 		w.Op("new_zeros")
 		zeros := w.Empty(from, g.dtype).Hold()
 		out := w.unlessInPlace("index_put", zeros)
-		w.indexPut(kept.get().Numel(), from.d[0])
+		w.indexPut(1, kept.get().Numel(), from.d[0])
 		w.Launch(out, g)
 		if out == zeros {
 			return inputGrads(zeros.loosen())
@@ -105,9 +105,24 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 	return n.result(out, t, index)
 }
 
-// indexPut allocates the workspace of index_put_(accumulate=True) (native/cuda/Indexing.cu): indices are wrapped,
-// scaled and sorted. Checking their range computes their minimum and maximum.
-func (w *World) indexPut(n, rows int) {
+// indexPut allocates the workspace of index_put_(accumulate=True) (native/cuda/Indexing.cu) with this many indices of
+// n elements: they are wrapped, scaled, added and sorted.
+func (w *World) indexPut(indices, n, rows int) {
+	index := func() *storage { return w.alloc(uint64(n) * 8) }
+	linear := w.linearIndex(index)
+	for range indices - 1 {
+		w.release(w.linearIndex(index))
+	}
+	sorted, original := index(), index()
+	places := index()
+	w.kernelScratch(w.Rules.Sort(n, bits.Len(uint(max(rows-1, 1)))))
+	for _, m := range []*storage{places, original, sorted, linear} {
+		w.release(m)
+	}
+}
+
+// linearIndex wraps and scales an index. Checking its range computes its minimum and maximum.
+func (w *World) linearIndex(index func() *storage) *storage {
 	if w.OutOfPlace {
 		for range 2 {
 			most := w.alloc(8)
@@ -115,16 +130,10 @@ func (w *World) indexPut(n, rows int) {
 			w.release(most)
 		}
 	}
-	index := func() *storage { return w.alloc(uint64(n) * 8) }
 	wrapped := index()
 	linear := index()
 	w.release(wrapped)
-	sorted, original := index(), index()
-	places := index()
-	w.kernelScratch(w.Rules.Sort(n, bits.Len(uint(max(rows-1, 1)))))
-	for _, m := range []*storage{places, original, sorted, linear} {
-		w.release(m)
-	}
+	return linear
 }
 
 // FloorDivide is t // number for integers.

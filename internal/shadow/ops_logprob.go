@@ -15,13 +15,13 @@ type Tile struct {
 // TokenScores holds what ChunkedLogProbFunction computes for each token. A field is nil if it was not requested.
 type TokenScores struct {
 	LogProbs *Tensor // the log of the target's probability
-	Entropy  *Tensor
+	Entropy  *Tensor // entropy of the distribution
 	Squares  *Tensor // the log of the sum of squared probabilities
 	Mean     *Tensor // mean of the logits
 	Top      *Tensor // whether the target is the most likely token
 }
 
-// Scored selects what LogProbs computes besides the log-probabilities.
+// Scored selects what LogProbs computes besides the log-probabilities: Entropy, Squares, Mean and Top of TokenScores.
 type Scored struct{ Entropy, Squares, Mean, Top bool }
 
 // LogProbs scores the target of each row of t, using the logits t @ weight.T.

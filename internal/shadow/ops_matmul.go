@@ -176,6 +176,9 @@ func (t *Tensor) linearBias(weight, bias *Tensor) *Tensor {
 		size := t.size.With(t.size.n-1, weight.size.d[0])
 		return addmm(bias, t.View(-1, t.Size(-1)), weight.T()).ViewAs(size)
 	}
+	if t.w.OutOfPlace {
+		return t.matmul(weight.T()).Add(bias)
+	}
 	return t.matmul(weight.T()).addInPlace(bias)
 }
 

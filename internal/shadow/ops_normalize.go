@@ -48,6 +48,23 @@ func (t *Tensor) ClampMin() *Tensor {
 	return n.result(out, t)
 }
 
+// ClampMax is t.clamp(max=number).
+func (t *Tensor) ClampMax() *Tensor {
+	n := t.w.record("ClampBackward1", t)
+	self := n.save(t)
+	out := t.Pointwise("clamp", t.dtype)
+	n.backward(func(g *Tensor) []*Tensor { // where(self <= max, grad, scalar_tensor(0))
+		t.w.Op("scalar_tensor")
+		zero := t.w.Empty(Dims(), g.dtype).Hold()
+		below := self.get().Pointwise("le", Bool).Hold()
+		out := g.withLayout("where", below)
+		below.Drop()
+		zero.Drop()
+		return inputGrads(out)
+	})
+	return n.result(out, t)
+}
+
 // LogSumExp is torch.logsumexp(t, -1, keepdim=True). Autocast casts its argument to float32.
 func (t *Tensor) LogSumExp() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {

@@ -84,6 +84,23 @@ func (t *Tensor) Mul(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
+// MulComplex is the product of complex numbers, whose parts are the last dimension of t and o. The gradient needs o
+// conjugated, which is a copy, and must be contiguous. o has no gradient.
+func (t *Tensor) MulComplex(o *Tensor) *Tensor {
+	n := t.w.record("MulBackward0", t)
+	other := n.save(o)
+	out := t.binary("mul", o, t.dtype)
+	n.backward(func(g *Tensor) []*Tensor {
+		g = g.Contiguous().Hold()
+		conj := other.get().Clone().Hold()
+		gs := g.binary("mul", conj, g.dtype)
+		conj.Drop()
+		g.Drop()
+		return inputGrads(gs)
+	})
+	return n.result(out, t, o)
+}
+
 // Div is t / o. Integer operands produce a float.
 func (t *Tensor) Div(o *Tensor) *Tensor {
 	n := t.w.record("DivBackward0", t, o)

@@ -90,3 +90,31 @@ func (t *Tensor) IndexAddInto(index, source *Tensor) {
 	n.rebase(t)
 	dropTemporaries(source)
 }
+
+// CopySlice copies source into a part of t. It is autograd's CopySlices, whose backward copies the whole gradient. Which
+// part it is makes no difference.
+func (t *Tensor) CopySlice(source *Tensor) {
+	w := t.w
+	n := w.record("CopySlices", t, source)
+	w.Op("copy_")
+	w.Launch(t, source)
+	part, dt := source.size, source.dtype
+	n.backward(func(g *Tensor) []*Tensor {
+		w.Op("new_empty_strided")
+		result := w.Empty(g.size, g.dtype).Hold()
+		w.Op("clone")
+		back := w.Empty(part, g.dtype)
+		if !n.needsGrad(0) {
+			back = back.To(dt).Hold()
+			result.Drop()
+			return inputGrads(nil, back.loosen())
+		}
+		w.Op("zeros_like")
+		zeros := w.Empty(part, g.dtype).Hold()
+		back = back.To(dt)
+		zeros.Drop()
+		return inputGrads(result.loosen(), back)
+	})
+	n.rebase(t)
+	dropTemporaries(source)
+}

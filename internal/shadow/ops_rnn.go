@@ -10,12 +10,12 @@ import "snug/internal/kernel"
 type Recurrent struct {
 	Weights    []*Tensor // parts of one flat tensor
 	Gates      int       // 4 for an LSTM, 3 for a GRU, otherwise 1
-	Hidden     int
-	Layers     int
-	Directions int
-	BatchFirst bool
-	Training   bool // the module is in training mode
-	Dropout    bool // there is dropout between the layers
+	Hidden     int       // width of the hidden state
+	Layers     int       // number of stacked layers
+	Directions int       // 2 for a bidirectional layer, otherwise 1
+	BatchFirst bool      // the input is (batch, steps, width), not (steps, batch, width)
+	Training   bool      // the module is in training mode
+	Dropout    bool      // there is dropout between the layers
 
 	cast bool // the weights are autocast's copies
 }

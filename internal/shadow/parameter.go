@@ -25,8 +25,8 @@ func (w *World) parameter(name string, size Shape, dt DType, meta bool) *Tensor 
 
 // NamedTensor is a parameter and its path inside a module.
 type NamedTensor struct {
-	Name string
-	Of   *Tensor
+	Name string  // the path
+	Of   *Tensor // the parameter
 }
 
 // SetTrained makes t a trainable leaf, or freezes it.

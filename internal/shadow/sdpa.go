@@ -114,7 +114,8 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	sk, sq, sv := n.save(k), n.save(q), n.save(v)
 	w.Op("_scaled_dot_product_efficient_attention")
 	b, h, s := q.Size(0), q.Size(1), q.Size(2)
-	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
+	size := q.size.With(3, v.Size(-1))
+	out := w.emptyStrided(size, bshd(size), q.dtype)
 	lse := n.logSumExp(Dims(b, h, (s+31)/32*32))
 	w.kernelScratch(w.Rules.EfficientForward(a.numbers()))
 	w.attentionCost(a, Efficient, 2)
@@ -147,7 +148,7 @@ func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) [
 	if maskGrad {
 		dm = w.biasGrad(mask.get())
 	}
-	delta := w.efficientDelta(q, uint64(q.Size(0)*q.Size(1)*q.Size(2))*4)
+	delta := w.efficientDelta(q, v.Size(-1), uint64(q.Size(0)*q.Size(1)*q.Size(2))*4)
 	work := w.alloc(w.kernelBytes(w.Rules.EfficientBackward(Attention{Query: q, Key: k}.numbers())))
 	w.release(delta)
 	w.release(work)
@@ -156,11 +157,11 @@ func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) [
 
 // efficientDelta allocates one number per query and head. For 16-bit types the kernel computes it; for float32 it
 // is (grad * out).sum(-1), ordered by head, which needs a copy if there are several heads and queries.
-func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
+func (w *World) efficientDelta(q *Tensor, width int, bytes uint64) *storage {
 	if q.dtype != Float32 {
 		return w.alloc(bytes)
 	}
-	prod := w.alloc(q.Bytes())
+	prod := w.alloc(uint64(q.Numel()/q.Size(3)*width) * q.dtype.Bytes())
 	sum := w.alloc(bytes)
 	delta := sum
 	if q.Size(1) > 1 && q.Size(2) > 1 {

@@ -30,13 +30,13 @@ type Command struct {
 
 // Definition is an assignment. In a loop or a function it may assign several values.
 type Definition struct {
-	Name   string
+	Name   string // the variable
 	At     int    // where it begins in the script
 	Values []Word // the distinct values, in order
 	List   []Word // the elements of name=(…)
-	IsList bool
-	Adds   bool // name+=… or name[i]=…: only part of the variable's value
-	Used   bool // some command uses the text
+	IsList bool   // it is written name=(…)
+	Adds   bool   // name+=… or name[i]=…: only part of the variable's value
+	Used   bool   // some command uses the text
 }
 
 // Read parses a script and follows it. beside returns the text of a file that the script sources; nil means that

@@ -20,8 +20,8 @@ type Piece struct {
 
 // Word is an expanded word of a command.
 type Word struct {
-	Pieces []Piece
-	Raw    string // as written
+	Pieces []Piece // its parts, in order
+	Raw    string  // as written
 	// Start and End are the offsets of the word as written, or of its text within a longer one; -1 if it is not
 	// written in one place.
 	Start, End int

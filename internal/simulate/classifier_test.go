@@ -13,7 +13,7 @@ import (
 // classes is a script that trains a classifier on an unknown dataset.
 const classes = `import torch
 from datasets import load_dataset
-from peft import LoraConfig, TaskType, get_peft_model
+from peft import IA3Config, LoraConfig, PrefixTuningConfig, TaskType, get_peft_model
 from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
 
 loader = torch.utils.data.DataLoader(load_dataset("glue", "mrpc")["train"], batch_size=4)
@@ -30,6 +30,21 @@ for batch in loader:
     optimizer.zero_grad()
 `
 
+// TestOtherTuners checks that PEFT's methods that are not simulated are refused by name.
+func TestOtherTuners(t *testing.T) {
+	f, err := pysrc.Parse("train.py", []byte(strings.NewReplacer("MORE", "", "THEN", "model = get_peft_model(model, PrefixTuningConfig(num_virtual_tokens=20))").Replace(classes)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &setup.Setup{
+		Model: setup.Model{Config: map[string]any{"model_type": "roberta"}, Head: "masked-lm"},
+		Batch: 4, Seq: 32, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", Steps: 1, Loop: "train.py", Script: &setup.Script{File: f},
+	}
+	if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), "get_peft_model with PrefixTuningConfig is not simulated") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestClassifierScripts compares the trained parameters of classifiers in scripts with transformers 5.17
 // and PEFT 0.21. The setup's model has its usual head, not a classifier.
 func TestClassifierScripts(t *testing.T) {
@@ -44,6 +59,8 @@ func TestClassifierScripts(t *testing.T) {
 		"frozen encoder": {"", "for p in model.roberta.parameters():\n    p.requires_grad = False", 124_647_170, 592_130},
 		"frozen head":    {"", "for p in model.classifier.parameters():\n    p.requires_grad = False", 124_647_170, 124_055_040},
 		"LoRA":           {"", "model = get_peft_model(model, LoraConfig(task_type=TaskType.SEQ_CLS, r=8, target_modules=['query', 'value']))", 125_534_212, 887_042},
+		// key and value of each layer, inputs of both dense layers, and the classifier
+		"IA3": {"", "model = get_peft_model(model, IA3Config(task_type=TaskType.SEQ_CLS))", 125_303_812, 656_642},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := pysrc.Parse("train.py", []byte(strings.NewReplacer("MORE", x.more, "THEN", x.then).Replace(classes)))

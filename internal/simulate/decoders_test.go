@@ -39,10 +39,14 @@ var rarerOf = map[string]map[string]any{
 	"opt":      {"ffn_dim": 100.0, "layer_norm_elementwise_affine": false, "attention_dropout": 0.1, "word_embed_proj_dim": 64.0},
 	"gpt2":     {"activation_function": "gelu_fast"},
 	"gptj":     {"rotary_dim": 8.0},
+
+	"deepseek_v2": {"n_routed_experts": 4.0, "num_experts_per_tok": 2.0, "n_group": 2.0, "topk_method": "group_limited_greedy", "first_k_dense_replace": 1.0},
+	"glm4_moe":    {"num_key_value_heads": 2.0, "head_dim": 24.0, "n_routed_experts": 4.0, "num_experts_per_tok": 2.0, "use_qk_norm": true},
+	"deepseek_v3": {"num_key_value_heads": 6.0, "n_routed_experts": 4.0, "num_experts_per_tok": 2.0, "n_group": 2.0, "topk_group": 1.0, "q_lora_rank": nil, "first_k_dense_replace": 1.0},
 }
 
 // withoutFlash lists the decoders with their own attention code, for which flash attention is refused.
-var withoutFlash = []string{"bloom", "falcon", "gpt_neo", "gptj", "mpt"}
+var withoutFlash = []string{"deepseek_v2", "deepseek_v3", "gpt_oss", "bloom", "falcon", "gpt_neo", "gptj", "mpt"}
 
 func decoderSetup(modelType string, keys map[string]any) *setup.Setup {
 	c := map[string]any{

@@ -25,7 +25,7 @@ func (r *run) distribute() error {
 	r.params = r.builder.Trainable()
 	r.mine, r.trained = r.params, r.params
 	d := r.s.Dist
-	if d == nil {
+	if d == nil || r.calling != nil { // a script wraps its model once it is on the card
 		return nil
 	}
 	if err := d.Simulated(); err != nil {

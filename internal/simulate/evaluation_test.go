@@ -112,7 +112,7 @@ func TestEveryLoopEvaluates(t *testing.T) {
 		switch loop {
 		case setup.StepLoop:
 			loop = ""
-		case setup.SentenceLoop, "timm", "nanogpt":
+		case setup.SentenceLoop, "timm", setup.DiffusersLoop, "nanogpt":
 			continue // loops for encoders or images, or with their own evaluation
 		}
 		if setup.ComparesAnswers(loop) {

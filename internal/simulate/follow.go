@@ -14,11 +14,12 @@ import (
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/shadow/nn"
+	"snug/internal/shadow/train"
 )
 
-// Follows reports whether a setup's loop is followed from a script, which is not supported on several GPUs.
+// Follows reports whether a setup's loop is followed from a script. On several GPUs only some loops are.
 func Follows(s *setup.Setup) bool {
-	return s.Script.Readable() && s.Dist == nil && s.Model.Program == nil
+	return s.Script.Readable() && (s.Dist == nil || s.FollowsOverGPUs()) && s.Model.Program == nil
 }
 
 // follow runs the setup's script in place of snug's own loop.
@@ -62,13 +63,21 @@ func (r *run) follow() error {
 	}
 	lacksAdapters := res.MakesAdapters != "" && !res.Adapts && s.LoRA == nil
 	unfollowed := len(res.Notes) > 0 || len(r.ownNotes(res)) > 1 || r.untuned || lacksAdapters
-	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
+	recomputes := r.recomputes
+	if s.Changed("checkpointing") || s.Script.Name != "" { // set by a candidate or by the setup, not by the script
+		recomputes = s.Script.Recomputes()
+	}
+	r.backwards = perUpdate(res)
+	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: r.backwards, Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Checkpointing: recomputes, Reference: res.Reference, Twice: res.Twice, Masks: res.Masks})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
 	}
 	if lacksAdapters {
 		res.Notes = append(res.Notes, setup.UncountedAdapters(res.MakesAdapters))
+	}
+	if r.ineffective && !r.recomputes {
+		res.Notes = append(res.Notes, setup.ScriptOf(s.Loop)+": gradient checkpointing is on but has no effect, because the model is in eval mode, as from_pretrained leaves it; call model.train()")
 	}
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, growthNote(s, n))
@@ -129,7 +138,7 @@ func settings(s *setup.Setup) map[string]any {
 	return map[string]any{
 		"model": strings.TrimPrefix(cmp.Or(s.Model.Name, s.Model.Family()), "torchvision/"), "batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
 		"positives": s.Positives, "negatives": s.Negatives, "precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
-		"seq": s.Seq, "completion": s.Completion, "reference": s.Reference, "lora": s.LoRA != nil,
+		"seq": s.Seq, "completion": s.Completion, "reference": s.Reference, "compares_with": s.ComparesWith(), "trl": s.Versions.TRLRelease(), "lora": s.LoRA != nil,
 	}
 }
 
@@ -246,13 +255,24 @@ func (r *run) namesOf() func(l script.Loading) []string {
 func (r *run) batchFields(m family.Model) (out []script.Field) {
 	r.w.OnHost(func() {
 		b := m.Batch()
+		labels := "labels"
+		if b.Ends != nil {
+			labels = "start_positions"
+		}
 		for _, f := range []struct {
 			name string
 			of   *shadow.Tensor
-		}{{"input_ids", b.IDs}, {"pixel_values", b.Pixels}, {"attention_mask", b.Mask}, {"labels", b.Labels}} {
+		}{{"input_ids", b.IDs}, {"attention_mask", b.Mask}, {"mm_token_type_ids", b.Kinds}, {"pixel_values", b.Pixels}, {"image_grid_thw", b.Grid}, {labels, b.Labels}, {"end_positions", b.Ends}} {
 			if f.of != nil {
-				out = append(out, script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()})
+				field := script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()}
+				if b.IDs != nil {
+					field.Rows = field.Size[0] / b.IDs.Size(0)
+				}
+				out = append(out, field)
 			}
+		}
+		if _, diffuses := m.(family.Diffuser); diffuses { // the programs' collate_fn puts images first
+			slices.Reverse(out)
 		}
 		b.Drop()
 	})
@@ -299,6 +319,25 @@ type net struct {
 	shape   *family.Shape // shape of its current batch
 	params  []*shadow.Tensor
 	builder *nn.Builder
+	wrapper wrapper // DDP around the model, if there is one
+}
+
+// Spread wraps the model in DDP, on several GPUs.
+func (n *net) Spread() {
+	d := n.r.s.Dist
+	if d == nil || n.wrapper != nil {
+		return
+	}
+	n.wrapper = train.NewDDP(n.builder, d.Mesh.Size(setup.Data), d.BucketView)
+	n.r.wrapper = n.wrapper
+}
+
+// forward runs the model through its wrapper. Without gradients, DDP does nothing.
+func (n *net) forward(loss func() *shadow.Tensor) *shadow.Tensor {
+	if n.wrapper == nil || !n.r.w.GradEnabled() {
+		return loss()
+	}
+	return n.wrapper.Forward(loss)
 }
 
 // ToHost is model.cpu().
@@ -374,21 +413,24 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
 	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: r.checkpointing(mode), Unchecked: mode.Unchecked, Reentrant: cmp.Or(r.s.UseReentrant, mode.Reentrant), Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base, Last: mode.Last, Past: mode.Past, Grow: mode.Grow}
+	r.recomputes = r.recomputes || r.calling.Checkpointing && !mode.Eval
+	r.ineffective = r.ineffective || mode.Checkpointing && mode.Eval && r.w.GradEnabled()
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
 	}
 	if b.IDs != nil {
-		n.shape.Batch, n.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
+		n.shape.Seq = b.IDs.Size(-1)
+		n.shape.Batch = b.IDs.Numel() / max(n.shape.Seq, 1)
 	}
 	if b.Labels != nil && b.Labels.Dim() == 2 {
 		n.shape.TargetSeq = b.Labels.Size(1)
 	}
-	if b.Pixels != nil {
+	if b.Pixels != nil && b.IDs == nil {
 		n.shape.Batch = b.Pixels.Size(0)
 	}
 	r.w.Eval, r.w.Undropped, r.w.Unadapted = mode.Eval, mode.Undropped, mode.Unadapted
-	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
+	out.Loss = n.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
 	r.w.Eval, r.w.Unadapted = false, false
 	if e := r.s.Evaluation; e != nil && mode.Eval && out.Logits != nil {
 		e.Learn(out.Logits.Bytes())

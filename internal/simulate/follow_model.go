@@ -131,6 +131,9 @@ func (r *run) prepare(l script.Loading) error {
 		s.Model = setup.Model{Config: l.Own, Head: l.Head}
 		s.LoRA, s.Quantization = nil, nil
 	}
+	if s.Model.Head == family.MultipleChoice {
+		s.Choices = cmp.Or(s.Choices, setup.SWAGChoices)
+	}
 	if len(l.Config) > 0 && s.Model.Config != nil {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		maps.Copy(s.Model.Config, l.Config)
@@ -143,7 +146,7 @@ func (r *run) prepare(l script.Loading) error {
 		s.Attention = name
 	}
 	if q := l.Quantized; q != nil {
-		s.Quantization = &setup.Quantization{Bits: 4, Double: q.Double, Compute: typeWord(q.Compute), Prepare: q.Prepare}
+		s.Quantization = quantizationOf(q)
 	}
 	if l.Halves && s.Quantization != nil && (l.Quantized != nil || s.Script.Name == "") { // a loop known by name has the setup's adapters
 		q := *s.Quantization
@@ -157,6 +160,14 @@ func (r *run) prepare(l script.Loading) error {
 		return nil
 	}
 	return r.setAdapters(*l.Adapters)
+}
+
+// quantizationOf returns a script's quantization as a setup has it.
+func quantizationOf(q *script.Quantized) *setup.Quantization {
+	if q.Eight {
+		return &setup.Quantization{Bits: setup.EightBits, Prepare: q.Prepare}
+	}
+	return &setup.Quantization{Bits: 4, Double: q.Double, Compute: typeWord(q.Compute), Prepare: q.Prepare}
 }
 
 // typeWord returns a setup's name for a dtype.
@@ -206,8 +217,16 @@ func (r *run) adapt(n script.Net, a script.Adapters) error {
 func (r *run) setAdapters(a script.Adapters) error {
 	s := *r.s
 	s.LoRA = &setup.LoRA{Rank: a.Rank, Dropout: a.Dropout, Targets: a.Targets, Save: a.Save, DoRA: a.DoRA, PEFT: true}
-	if len(a.Targets) == 0 {
-		facts, _ := family.FactsOf(r.modelType())
+	switch facts, _ := family.FactsOf(r.modelType()); {
+	case a.IA3:
+		s.LoRA.Tuner, s.LoRA.Feedforward = setup.IA3, a.Feedforward
+		if targets, feedforward := family.IA3Layers(r.modelType()); len(a.Targets) == 0 {
+			s.LoRA.Targets, s.LoRA.Feedforward = targets, feedforward
+		}
+		if s.Quantization != nil {
+			return setup.Wrong("IA3 over quantized weights is not simulated; measure the run: snug profile -- <your command>")
+		}
+	case len(a.Targets) == 0:
 		s.LoRA.Targets = facts.LoRA
 	}
 	if len(s.LoRA.Targets) == 0 {
@@ -222,8 +241,12 @@ func (r *run) setAdapters(a script.Adapters) error {
 
 // lastLayer returns the name of a classification model's last layer, which PEFT trains in full.
 func (r *run) lastLayer() string {
-	if facts, ok := family.FactsOf(r.modelType()); ok && slices.Contains(facts.Heads, family.CausalLM) {
-		return "score"
+	facts, ok := family.FactsOf(r.modelType())
+	switch {
+	case r.s.Model.Head == family.QuestionAnswering:
+		return "qa_outputs"
+	case ok && slices.Contains(facts.Heads, family.CausalLM):
+		return facts.OutputOf(r.s.Model.Head)
 	}
 	return "classifier"
 }

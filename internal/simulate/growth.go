@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// growth returns by how many bytes a script's memory grows with each of its last updates, if the number is
+// growth returns the bytes by which a script's memory grows with each of its last updates, if the number is
 // constant. A list of outputs that is never emptied causes this.
 func growth(t *stream.Trace) uint64 {
 	const enough = 3
@@ -61,7 +61,7 @@ func heldAfter(t *stream.Trace) (out []int64) {
 	return out
 }
 
-// Growth returns by how many bytes the memory of a followed script grows with each update; 0 if it levels off.
+// Growth returns the bytes by which the memory of a followed script grows with each update; 0 if it levels off.
 func (r *Result) Growth() uint64 {
 	if r.Loops != nil || r.World == nil || r.World.Trace == nil {
 		return 0

@@ -16,7 +16,7 @@ func (r *run) quantize() error {
 	if !r.builder.Quantizes() {
 		return setup.Wrong("{quantization.bits}: %s has no linear layers to quantize; remove it", r.s.Model.Title())
 	}
-	how := nn.Quantization{Double: p.Double, Compute: typeOf(p.Compute), Prepare: p.Prepare, CastBack: p.CastBack, Saved: p.Saved}
+	how := nn.Quantization{Eight: p.Bits == 8, Double: p.Double, Compute: typeOf(p.Compute), Prepare: p.Prepare, CastBack: p.CastBack, Saved: p.Saved}
 	if r.s.Dist.FSDP() {
 		how.Sharded, how.Storage = true, r.builder.DType // FSDP refuses blocks that mix types
 	}

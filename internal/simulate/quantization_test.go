@@ -142,6 +142,40 @@ func TestQuantizedBytes(t *testing.T) {
 	}
 }
 
+// TestSavedEightBits computes what a checkpoint with 8-bit weights leaves on the card, by hand: a byte per number and a
+// float32 scale per row. The numbers that name the formats are gone.
+func TestSavedEightBits(t *testing.T) {
+	s := qlora(map[string]any{
+		"model_type": "llama", "hidden_size": 256.0, "intermediate_size": 512.0, "num_hidden_layers": 1.0,
+		"num_attention_heads": 4.0, "num_key_value_heads": 2.0, "vocab_size": 1000.0, "tie_word_embeddings": false,
+	}, "causal-lm")
+	s.Quantization = &setup.Quantization{Bits: 8, Saved: true}
+	r := &run{s: s}
+	if err := r.load(); err != nil {
+		t.Fatal(err)
+	}
+	alive := map[uint32]uint64{}
+	for _, e := range r.w.Trace.Events {
+		if path := r.w.Tags[e.ID].Path; strings.Contains(path, "_proj.") && !strings.Contains(path, ".A.") && !strings.Contains(path, ".B.") {
+			if e.Kind == stream.Alloc {
+				alive[e.ID] = e.Size
+			} else if e.Kind == stream.Free {
+				delete(alive, e.ID)
+			}
+		}
+	}
+	got, want := uint64(0), uint64(0)
+	for _, size := range alive {
+		got += size
+	}
+	for _, shape := range [][2]uint64{{256, 256}, {128, 256}, {128, 256}, {256, 256}, {512, 256}, {512, 256}, {256, 512}} {
+		want += shape[0]*shape[1] + shape[0]*4
+	}
+	if got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
+
 // TestQuantizedLeavesNothing draws runs with quantized weights, and checks that each step leaves as much memory
 // as the previous one, even if parts are copied instead of simulated.
 func TestQuantizedLeavesNothing(t *testing.T) {
@@ -170,6 +204,10 @@ func TestQuantizedLeavesNothing(t *testing.T) {
 			s.Liger = rapid.SliceOfDistinct(rapid.SampledFrom(setup.LigerParts), rapid.ID[string]).Draw(t, "liger")
 		} else if s.Loss == setup.LigerLoss {
 			s.Loss = ""
+		}
+		if rapid.Bool().Draw(t, "eight") {
+			s.Quantization = &setup.Quantization{Bits: 8, Prepare: s.Quantization.Prepare, CastBack: s.Quantization.CastBack}
+			s.Versions.BitsAndBytes = ""
 		}
 		s.Quantization.Adapters, s.Clip = pick("adapters", "", "bf16"), rapid.Bool().Draw(t, "clip")
 		s.Optimizer = pick("optimizer", "adamw", "adamw-fused", "adamw-8bit", "lion")

@@ -49,6 +49,16 @@ type Result struct {
 	Params    int            // number of parameters of the model
 	Trainable int            // number of trained parameters
 	Gradients uint64         // bytes of the trained parameters, in their own type
+	Backwards int            // backward passes per update of a script that was followed; 0 for other runs
+}
+
+// Micros returns the number of forward passes per optimizer step of a run of the setup: the script's, if it
+// accumulates by itself. Other runs of the same script may have other numbers.
+func (r *Result) Micros(s *setup.Setup) int {
+	if r == nil { // a recorded run
+		return max(s.Accumulation, 1)
+	}
+	return max(s.Accumulation, r.Backwards, 1)
 }
 
 // Options are for tests and tools that need more than a plain run.
@@ -69,6 +79,7 @@ type Options struct {
 	Whole        bool                             // run every batch of a script's loader, for comparison with a recording
 	Describes    bool                             // the world keeps the form of each tensor
 	Stop         func() error                     // called before each micro-batch; an error ends the run; may be nil
+	Standin      bool                             // no GPU runs the kernels, as in testdata/standin
 	NoneSelected bool                             // masks with unknown contents select one element, not all
 }
 
@@ -86,32 +97,35 @@ type Stopwatch interface {
 
 // run is a training process being simulated.
 type run struct {
-	s         *setup.Setup
-	o         Options
-	w         *shadow.World
-	builder   *nn.Builder
-	own       []*shadow.Tensor // parameters trained by a script
-	model     family.Model
-	shape     *family.Shape    // shape of the current micro-batch
-	script    family.Scripted  // the model, if it has its own training script
-	names     loopNames        // variables of the training script
-	wrapper   wrapper          // wrapper of the model on several GPUs
-	params    []*shadow.Tensor // parameters passed to the optimizer
-	mine      []*shadow.Tensor // the parameters that this process updates
-	trained   []*shadow.Tensor // trained parameters of a model on several GPUs, before sharding
-	opt       train.Optimizer
-	scaler    *train.GradScaler                // loss scaler, for amp-fp16
-	at        int                              // the current step
-	folds     bool                             // only a few iterations of long loops are simulated
-	tokens    [][]int                          // tokens of each micro-batch of each step, if they vary
-	opening   map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every step of that shape begins
-	config    *family.Config                   // config of the model, if it has one
-	calling   *family.Calling                  // how the model is called, if a script calls it
-	keeping   *family.Calling                  // which outputs a call keeps, if snug's own evaluation keeps some
-	here      bool                             // the script creates its model on the card
-	weights   shadow.DType                     // type of the model that the script loads; None if the setup decides
-	torchtune bool                             // the script builds its model from torchtune's modules
-	untuned   bool                             // the script uses torchtune, but its model is simulated with another library's modules
+	s           *setup.Setup
+	o           Options
+	w           *shadow.World
+	builder     *nn.Builder
+	own         []*shadow.Tensor // parameters trained by a script
+	backwards   int              // backward passes per update of a script
+	model       family.Model
+	shape       *family.Shape    // shape of the current micro-batch
+	script      family.Scripted  // the model, if it has its own training script
+	names       loopNames        // variables of the training script
+	wrapper     wrapper          // wrapper of the model on several GPUs
+	params      []*shadow.Tensor // parameters passed to the optimizer
+	mine        []*shadow.Tensor // the parameters that this process updates
+	trained     []*shadow.Tensor // trained parameters of a model on several GPUs, before sharding
+	opt         train.Optimizer
+	scaler      *train.GradScaler                // loss scaler, for amp-fp16
+	at          int                              // the current step
+	folds       bool                             // only a few iterations of long loops are simulated
+	tokens      [][]int                          // tokens of each micro-batch of each step, if they vary
+	opening     map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every step of that shape begins
+	config      *family.Config                   // config of the model, if it has one
+	calling     *family.Calling                  // how the model is called, if a script calls it
+	keeping     *family.Calling                  // which outputs a call keeps, if snug's own evaluation keeps some
+	recomputes  bool                             // the script's training calls recompute the layers
+	ineffective bool                             // checkpointing is on in a call with gradients, but the model is in eval mode
+	here        bool                             // the script creates its model on the card
+	weights     shadow.DType                     // type of the model that the script loads; None if the setup decides
+	torchtune   bool                             // the script builds its model from torchtune's modules
+	untuned     bool                             // the script uses torchtune, but its model is simulated with another library's modules
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
@@ -129,11 +143,14 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if errors.Is(err, setup.ErrUnknownModel) || setup.ComparesAnswers(s.Loop) {
 		return nil, err // snug's own step would not train what the script trains
 	}
+	if wrong := new(setup.FieldError); s.Script.Accumulation() > 0 && errors.As(err, &wrong) && wrong.Field != "loop" {
+		return nil, err // the script has been followed before; the error is about a setting that a plan changes
+	}
 	if trainer := comparison.Find(sourceOf(s.Script)); trainer != nil {
-		return nil, fmt.Errorf("%w (%s compares answers, so a step of supervised training is not simulated instead)", err, trainer[1])
+		return nil, fmt.Errorf("%w (%s compares answers, so snug does not fall back to a supervised training step)", err, trainer[1])
 	}
 	s.Script.Abandon()
-	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume a step in its own function, and may be too low", s.Loop, err)}
+	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume that each step runs in its own function, and may be too low", s.Loop, err)}
 	if line := setup.AdaptersMadeAt(sourceOf(s.Script)); line > 0 && s.LoRA == nil {
 		notes = append(notes, setup.UncountedAdapters(fmt.Sprintf("%s:%d", s.Script.File.Path, line)))
 	}
@@ -173,8 +190,8 @@ func runLoop(s *setup.Setup, o Options) (*Result, error) {
 	return runFolded(s, o, false)
 }
 
-// runWatched follows a script, while the watch measures a step of snug's own loop in the script's
-// precision.
+// runWatched follows a script, while the watch measures a step of snug's own loop with the script's head, accumulation,
+// checkpointing and precision.
 func runWatched(s *setup.Setup, o Options) (*Result, error) {
 	plain, watched := *s, o
 	o.Watch = nil
@@ -182,7 +199,7 @@ func runWatched(s *setup.Setup, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain.Script = nil
+	plain.Script, plain.Model.Head, plain.Accumulation, plain.Checkpointing = nil, s.TrainedHead(), res.Micros(s), s.Recomputes()
 	if p := s.ComputesIn(); p != s.Precision {
 		plain.Precision, plain.Weights = p, ""
 	}
@@ -265,7 +282,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		r.w.Unfold(loops)
 		loops = nil
 	}
-	res = &Result{World: r.w, Loops: loops}
+	res = &Result{World: r.w, Loops: loops, Backwards: r.backwards}
 	r.count(res)
 	r.w.Finish()
 	return res, nil
@@ -348,7 +365,9 @@ func (r *run) load() error {
 
 func (r *run) newWorld() {
 	s := r.s
-	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
+	rules := rules(s.Versions, r.o.Card)
+	rules.Standin = r.o.Standin
+	r.w = shadow.NewWorld(rules)
 	r.w.Describes = r.o.Describes
 	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.OutOfPlace, r.folds, r.o.Side
 	if r.o.Log != nil {
@@ -369,12 +388,12 @@ func (r *run) loadModel() (err error) {
 func (r *run) makeModel() error {
 	s := r.s
 	r.builder = &nn.Builder{W: r.w, DType: cmp.Or(r.weights, weightType(s)), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
-	r.shape = &family.Shape{Batch: s.Batch * s.Rows(), Seq: s.Seq, TargetSeq: s.TargetSeq}
+	r.shape = &family.Shape{Batch: s.Batch * s.Rows(), Seq: s.Seq, TargetSeq: s.TargetSeq, Choices: s.Choices}
 	how := family.Run{
 		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Checkpointing: s.Checkpointing, Reentrant: s.Reentrant(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Unsloth: s.Unsloth, Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune, LitGPT: r.litGPT(),
+		Images: s.ImagesSeen(), Checkpointing: s.Checkpointing, Reentrant: s.Reentrant(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Unsloth: s.Unsloth, Adapts: s.LoRA != nil, Resolution: s.Resolution, Low: autocastType(s.Precision), Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune, LitGPT: r.litGPT(),
 	}
 	if r.torchtune || how.LitGPT.On {
 		how.Lora = r.lora()
@@ -406,6 +425,7 @@ func (r *run) makeModel() error {
 	if r.script != nil && s.Evaluation != nil {
 		return setup.Wrong("{evaluation}: nanoGPT's train.py has its own evaluation, which uses the training batch size and keeps no logits; remove it")
 	}
+	r.builder.Freeze(s.FrozenModules())
 	if err := r.quantize(); err != nil {
 		return err
 	}
@@ -421,7 +441,7 @@ func (r *run) addLora() error {
 	if l == nil {
 		return nil
 	}
-	if l.Rank < 1 {
+	if l.Rank < 1 && l.Tuner != setup.IA3 {
 		return setup.Wrong("{lora.rank} is %d; it must be at least 1", l.Rank)
 	}
 	names, how := r.builder.LinearNames(), r.lora()
@@ -467,7 +487,16 @@ func (r *run) lora() nn.Lora {
 	if targets[setup.AllLinear] {
 		r.builder.AllLinear(targets)
 	}
-	return nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
+	_, diffuses := r.model.(family.Diffuser)
+	asBase := diffuses && r.s.Precision != setup.AmpFP16 // diffusers' add_adapter casts nothing, and the programs only under fp16
+	out := nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, Matches: l.Expression(), PEFT: l.PEFT, DoRA: l.DoRA, AsBase: asBase, Save: l.Save}
+	if l.Tuner == setup.IA3 {
+		out.IA3, out.Feedforward = true, map[string]bool{}
+		for _, name := range l.Feedforward {
+			out.Feedforward[name] = true
+		}
+	}
+	return out
 }
 
 // tuned reports whether the model is built from torchtune's or LitGPT's modules, including their adapters.
@@ -663,6 +692,9 @@ func (r *run) note(text string) {
 // weightType returns the type of the parameters: float32 under autocast, unless
 // they were loaded in another.
 func weightType(s *setup.Setup) shadow.DType {
+	if s.Model.Head == family.Diffusion && s.LoRA != nil {
+		return cmp.Or(autocastType(s.Precision), shadow.Float32)
+	}
 	held := s.Precision
 	if autocastType(held) != shadow.None {
 		held = s.Weights

@@ -25,11 +25,11 @@ func (r *Run) check() error {
 	case r.At <= 0 || r.At >= maxTime:
 		return errors.New("\"at\" should be seconds since 1970")
 	case r.Reserved == 0 || r.Reserved >= maxBytes || r.Predicted >= maxBytes || r.Allocated >= maxBytes:
-		return errors.New("\"reserved\", \"allocated\" and \"predicted\" should be bytes of a GPU")
+		return errors.New("\"reserved\", \"allocated\" and \"predicted\" should be GPU memory sizes in bytes")
 	case r.StepSeconds < 0:
 		return errors.New("\"step_seconds\" is negative")
 	case !(r.StepSeconds < maxSeconds): // also true for NaN
-		return errors.New("\"step_seconds\" should be the time of a step")
+		return errors.New("\"step_seconds\" should be the duration of a step")
 	}
 	if len(r.Card)+len(r.Torch)+len(r.CUDA)+len(r.Family)+len(r.Model)+len(r.Size)+len(r.Setup) > maxLine {
 		return errors.New("it is too long for a run")

@@ -65,7 +65,7 @@ func (t *Trial) check() error {
 	case t.At <= 0 || t.At >= maxTime:
 		return errors.New("\"at\" should be seconds since 1970")
 	case t.Predicted >= maxBytes:
-		return errors.New("\"predicted\" should be bytes of a GPU")
+		return errors.New("\"predicted\" should be a GPU memory size in bytes")
 	case t.Tune == "" || t.Outcome == "":
 		return errors.New("its tune or its outcome is missing")
 	case !json.Valid(t.Result):

@@ -50,7 +50,7 @@ func Read(r io.Reader) (*Counter, error) {
 	}
 	var d document
 	if err := json.Unmarshal(data, &d); err != nil || d.Model == nil {
-		return nil, fmt.Errorf("it is not a tokenizer.json of Hugging Face's tokenizers, which has a model")
+		return nil, fmt.Errorf("it is not a tokenizer.json from Hugging Face's tokenizers: it has no model")
 	}
 	return d.counter()
 }

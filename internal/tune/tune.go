@@ -78,19 +78,19 @@ func (o Outcome) IsEvidence() bool { return o != Interrupted && o != Lost }
 
 // Result is the result of a trial.
 type Result struct {
-	Outcome   Outcome `json:"outcome"`
-	Reserved  uint64  `json:"reserved,omitempty"`  // peak on one GPU, in bytes
-	Allocated uint64  `json:"allocated,omitempty"` // peak on one GPU, in bytes
-	Lasting   uint64  `json:"lasting,omitempty"`   // bytes kept between steps: weights, gradients, optimizer states
-	Rate      float64 `json:"samples_per_second,omitempty"`
-	Noise     float64 `json:"noise,omitempty"`   // relative noise of the rate
-	Steps     int     `json:"steps,omitempty"`   // optimizer steps
-	Retries   int     `json:"retries,omitempty"` // number of cache flushes after the first steps
-	Growth    uint64  `json:"growth,omitempty"`  // bytes per step that memory still grew by at the end
-	Seconds   float64 `json:"seconds,omitempty"` // duration of the trial
-	Why       string  `json:"why,omitempty"`     // the evidence for an outcome other than ok
-	Longest   string  `json:"longest,omitempty"` // what is known about the longest batch
-	Ranks     []Rank  `json:"ranks,omitempty"`   // one for each process, if there are several
+	Outcome   Outcome `json:"outcome"`                      // how the trial ended
+	Reserved  uint64  `json:"reserved,omitempty"`           // peak on one GPU, in bytes
+	Allocated uint64  `json:"allocated,omitempty"`          // peak on one GPU, in bytes
+	Lasting   uint64  `json:"lasting,omitempty"`            // bytes kept between steps: weights, gradients, optimizer states
+	Rate      float64 `json:"samples_per_second,omitempty"` // samples per second, over all GPUs
+	Noise     float64 `json:"noise,omitempty"`              // relative noise of the rate
+	Steps     int     `json:"steps,omitempty"`              // optimizer steps
+	Retries   int     `json:"retries,omitempty"`            // number of cache flushes after the first steps
+	Growth    uint64  `json:"growth,omitempty"`             // bytes per step that memory still grew by at the end
+	Seconds   float64 `json:"seconds,omitempty"`            // duration of the trial
+	Why       string  `json:"why,omitempty"`                // the evidence for an outcome other than ok
+	Longest   string  `json:"longest,omitempty"`            // what is known about the longest batch
+	Ranks     []Rank  `json:"ranks,omitempty"`              // one for each process, if there are several
 }
 
 // Rank is one process's peak.

@@ -37,8 +37,8 @@ const (
 // a pointer, 0 means that the source does not report it.
 type Event struct {
 	T    float64 // seconds since the start
-	Kind Kind
-	PID  int // start, limit, step, oom, end: the process
+	Kind Kind    // the kind of the event
+	PID  int     // start, limit, step, oom, end: the process
 
 	Total   int64  // start: memory of the card, as PyTorch sees it
 	Own     bool   // start: snug has started the run, and only processes that report are watched
@@ -104,18 +104,18 @@ func (d Device) before(other Device) bool {
 
 // Process is a process on a card.
 type Process struct {
-	PID  int    `json:"pid"`
+	PID  int    `json:"pid"`            // process ID
 	Used int64  `json:"used"`           // bytes; 0 if the driver does not report it
 	Name string `json:"name,omitempty"` // name of the executable
 }
 
 // Step is the state of PyTorch's allocator at the end of a step. Peaks are since the previous step.
 type Step struct {
-	N                           int
-	Phase                       Phase
-	Shape                       []int // shape of the batch
-	Allocated, Reserved         int64
-	PeakAllocated, PeakReserved int64
+	N                           int      // number of the step, from 1
+	Phase                       Phase    // training or evaluation
+	Shape                       []int    // shape of the batch
+	Allocated, Reserved         int64    // bytes at the end of the step
+	PeakAllocated, PeakReserved int64    // the most bytes during the step
 	Retries                     int      // times the cache was flushed to make room, since the process started
 	Wait                        *float64 // seconds of this step spent waiting for data
 }

@@ -105,7 +105,7 @@ func (p *process) unused() float64 {
 	return max(0, least)
 }
 
-// untilFull returns after how many steps PyTorch will have reserved all it can get. Tensors that are never freed can
+// untilFull returns the number of steps after which PyTorch will have reserved all it can get. Tensors that are never freed can
 // split the cache: each occupies a piece of a block that a later step would have used whole, so PyTorch reserves
 // another block and cannot release the first one. Memory then runs out although much of it is not allocated. Only
 // growth as even as a leak counts, and only if all batches have the same shape: other growth is cache that will be
@@ -154,7 +154,7 @@ func (p *process) began(recent []stepPeak, level float64) float64 {
 	return float64(p.step) - max(0, level-median(first))/p.leak.slope - float64(len(first))
 }
 
-// stepsUntil returns after how many steps the risk is reached. Each recent step adds to the risk once that step would
+// stepsUntil returns the number of steps after which the risk is reached. Each recent step adds to the risk once that step would
 // no longer fit.
 func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
 	if len(above) == 0 {

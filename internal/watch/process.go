@@ -289,7 +289,7 @@ func (p *process) growing() bool {
 	return recent[3].peak > 1.002*recent[0].peak
 }
 
-// retried returns in how many of the last n steps the allocator flushed its cache.
+// retried returns the number of the last n steps in which the allocator flushed its cache.
 func (p *process) retried(n int) int {
 	count := 0
 	recent := p.recentPeaks(n)

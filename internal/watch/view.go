@@ -10,19 +10,19 @@ import (
 
 // View is everything that a screen or an exporter shows at one moment.
 type View struct {
-	T         float64
-	Reading   Reading
-	Cards     []CardView
-	Processes []ProcessView
-	Notes     []Note // problems with watching itself, the latest last
-	Ended     bool
-	Expected  *Expected // the prediction; nil if there is none
+	T         float64       // seconds since the start
+	Reading   Reading       // the current reading
+	Cards     []CardView    // in the driver's order
+	Processes []ProcessView // by process ID
+	Notes     []Note        // problems with watching itself, the latest last
+	Ended     bool          // the run or the watching has ended
+	Expected  *Expected     // the prediction; nil if there is none
 }
 
 // Note is a problem with watching itself, such as a lost source.
 type Note struct {
-	T    float64
-	Text string
+	T    float64 // seconds since the start
+	Text string  // the problem, in one line
 }
 
 // CardView is one card.
@@ -35,7 +35,7 @@ type CardView struct {
 
 // CurvePoint is a point of a curve: the largest values of a time interval.
 type CurvePoint struct {
-	T    float64
+	T    float64 // seconds since the start
 	Used float64 // bytes
 	Util float64 // percent
 }
@@ -43,26 +43,26 @@ type CurvePoint struct {
 // ProcessView is one process on a card.
 type ProcessView struct {
 	Process
-	GPU      Device
-	Watched  bool
-	State    State    // state of a watched process
-	Step     Step     // the newest step; N is 0 if the process reports none
-	Seconds  float64  // typical time of a recent step
-	Capacity float64  // how much PyTorch could reserve
-	Limit    int64    // the cap that the process has set for itself; 0 if none
-	Rank     *int     // rank in a run on several GPUs; nil if unknown
-	Parting  *Parting // the first step that differs from the prediction
-	Reading  Reading
-	Trained  int
-	Gone     bool
+	GPU      Device      // its card
+	Watched  bool        // snug watches it; the fields below are set
+	State    State       // state of a watched process
+	Step     Step        // the newest step; N is 0 if the process reports none
+	Seconds  float64     // typical time of a recent step
+	Capacity float64     // how much PyTorch could reserve
+	Limit    int64       // the cap that the process has set for itself; 0 if none
+	Rank     *int        // rank in a run on several GPUs; nil if unknown
+	Parting  *Parting    // the first step that differs from the prediction
+	Reading  Reading     // its reading
+	Trained  int         // training steps seen
+	Gone     bool        // the process has ended
 	Curve    []StepPoint // its steps' memory, oldest first
 }
 
 // StepPoint is a point of a process's curve: the largest values of some steps.
 type StepPoint struct {
-	Step                      int
-	Allocated, Peak, Reserved float64
-	Predicted                 Peak // zero if nothing was predicted
+	Step                      int     // number of the last step
+	Allocated, Peak, Reserved float64 // bytes
+	Predicted                 Peak    // zero if nothing was predicted
 }
 
 // View returns the current view.

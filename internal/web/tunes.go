@@ -12,7 +12,7 @@ import (
 
 // Tune is a running or finished tune on this machine.
 type Tune struct {
-	ID      string          `json:"id"`
+	ID      string          `json:"id"`      // identifies the tune
 	At      int64           `json:"at"`      // time of the newest decision, in seconds since 1970
 	Running bool            `json:"running"` // the tune is unfinished, or was killed
 	Report  json.RawMessage `json:"report"`  // as snug tune --json prints it

@@ -20,7 +20,7 @@ import (
 
 // Live is something that can be watched: this machine's GPUs, or a recording.
 type Live struct {
-	ID   string
+	ID   string // its name in the API
 	Name string // shown to the user
 	// Speed means that Run can replay at a multiple of the run's own speed.
 	Speed bool

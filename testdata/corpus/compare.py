@@ -81,6 +81,8 @@ class Check:
             return  # then TRL's trainer uses the defaults of the arguments class it is given
         if self.got["system"] == "sentence-transformers" and self.got["kind"] == "program" and "loop of" in self.shown:
             return  # the simulation follows the program into its library
+        if self.got["kind"] == "program" and self.noted("the program takes its settings from flags; the flags in", "in its documentation"):
+            return  # a command that starts the program is read instead, and a note says so
         if truth and took and not re.search(truth, took.lower()) and not re.search(truth, self.notes) and not re.search(r"loop of " + truth, self.shown) and not self.noted("has its own defaults, which snug does not know"):
             self.say(f"a file of {self.got['system'] if self.got['system'] in SYSTEMS else truth} read as {took}", "file", self.got["path"])
         if took.startswith("a shell script with") and self._argparse() and "adamw-fused" in self.shown and not self.values("optim", code=False) and not self.noted("default"):
@@ -102,7 +104,7 @@ class Check:
         if re.search(r"sft|pretrain|supervised|/continued?_", folders):
             return
         for name in ("preferences", "reinforcement learning", "reward", "distillation", "diffusion"):
-            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self._compares(name) and not self.noted(name, "not a loss over tokens", "head that is not simulated", "so a loss over tokens is counted"):
+            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self._compares(name) and not self.noted(name, "not a loss over tokens", "head that is not simulated", "so a loss over tokens is assumed"):
                 self.say(f"objective: {name}", "path", self.got["path"])
 
     def own_model(self):
@@ -267,7 +269,8 @@ class Check:
         on += [] if off else [x for x in own("lora_r", "lora_rank", "lora_dim") if _int(x[1])]
         on += [x for x in self.facts if x[0] in ("(call)", "(code).(call)") and x[1] in ("get_peft_model", "LoraConfig") and self.got["kind"] == "program" and not self.noted("from flags, which are counted with their defaults")]
         on += [x for x in self.facts if re.search(r"_component_$", x[0]) and "lora" in str(x[1]).lower()]
-        if on and not rank and not self.noted("lora", "adapter", "peft"):
+        followed = self.got["kind"] == "program" and "loop of a" in re.sub(r"loop of \S*\.py", "loop of a", self.got["shown"]) and re.search(r"trained \(\d", self.got["shown"])
+        if on and not rank and not followed and not self.noted("lora", "adapter", "peft"):  # a followed program adds its adapters itself
             self.say("LoRA is not in the answer", *on[0])
         ranks = [x for x in own("lora_r", "lora_rank") if _int(x[1])] + [x for x in self.facts if x[0] == "LoraConfig.r" and _int(x[1])]
         if rank and ranks and not self.several and all(_int(v) != rank for _, v, _ in ranks) and not self.noted("rank"):

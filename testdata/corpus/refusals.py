@@ -13,7 +13,7 @@ _LOCAL = re.compile(r"^(/|\./|\.\./|~|\$|\{|<|output|checkpoint-|ckpt|models?/|r
 _MISSING = (
     ("the model", re.compile(r"no file names the model|model is missing|model has no config"), "model"),
     ("the batch", re.compile(r"no file contains the batch|batch is missing"), "batch"),
-    ("the length", re.compile(r"seq is missing|is null, so samples keep their own lengths"), "seq"),
+    ("the length", re.compile(r"seq is missing|is null, so samples keep their own lengths|no length is set, so"), "seq"),
     ("LoRA's layers", re.compile(r"no file names the layers to adapt|lora.targets is empty"), "targets"),
     ("LoRA's rank", re.compile(r"lora.rank is missing|no file (gives|sets) their rank"), "rank"),
 )

@@ -1,6 +1,7 @@
 """Measures the programs in this folder on a real GPU, several at a time.
 
-usage: measure.py CASES.jsonl OUT.jsonl [--snapshots DIR] [--jobs N]
+usage: measure.py CASES.jsonl OUT.jsonl [--snapshots DIR] [--jobs N] [--python PYTHON]
+PYTHON may be the stand-in's (testdata/standin), which needs no GPU.
 A case: {"id", "program", "args": [...], "env": {...}, "snapshot": bool}; a row adds "measured"."""
 import argparse
 import gzip
@@ -15,9 +16,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def start(case, folder, snapshots):
+def start(case, folder, snapshots, python):
     out = os.path.join(folder, case["id"] + ".json")
-    command = [sys.executable, os.path.join(HERE, "peak.py"), out]
+    command = [python, os.path.join(HERE, "peak.py"), out]
     if case.get("snapshot") and snapshots:
         command += ["--snapshot", os.path.join(folder, case["id"] + ".pickle")]
     command += [os.path.join(HERE, case["program"])] + [str(a) for a in case["args"]]
@@ -47,7 +48,7 @@ def finish(case, folder, snapshots):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("cases"), p.add_argument("out")
-    p.add_argument("--snapshots"), p.add_argument("--jobs", type=int, default=6)
+    p.add_argument("--snapshots"), p.add_argument("--jobs", type=int, default=6), p.add_argument("--python", default=sys.executable)
     a = p.parse_args()
     if a.snapshots:
         os.makedirs(a.snapshots, exist_ok=True)
@@ -57,7 +58,7 @@ def main():
         while waiting or running:
             while waiting and len(running) < a.jobs:
                 case = waiting.pop(0)
-                running.append((case, start(case, folder, a.snapshots)))
+                running.append((case, start(case, folder, a.snapshots, a.python)))
             time.sleep(0.1)
             for case, process in [r for r in running if r[1].poll() is not None]:
                 running.remove((case, process))

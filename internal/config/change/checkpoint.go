@@ -150,7 +150,7 @@ func (c *Checkpoint) Warnings(before, after Batches) []string {
 	if before.Effective() == after.Effective() {
 		warnings = append(warnings, fmt.Sprintf("%s: the effective batch stays %d samples per GPU, so a run resumed from it keeps its steps and its schedule", at, before.Effective()))
 	} else {
-		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it continues with %d instead of %d samples per GPU and step: its step count no longer shows how much data it has seen; warmup, decay, max_steps and save_steps still count steps; a length in epochs becomes a different number of steps", at, after.Effective(), before.Effective()))
+		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it continues with %d instead of %d samples per GPU and step: its step count no longer shows how much data it has seen; warmup, decay, max_steps and save_steps still count steps; a run length in epochs becomes a different number of steps", at, after.Effective(), before.Effective()))
 	}
 	// See transformers pull requests 27568 (November 2023) and 43770 (February 2026).
 	if c.Trainer && c.Batch > 0 && c.Batch != after.Batch {

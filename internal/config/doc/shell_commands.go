@@ -26,7 +26,8 @@ type Command struct {
 	Maybe bool
 }
 
-// UnknownWord is a word of a command that may expand to any number of words.
+// UnknownWord is a word of a command that may expand to any number of words: Text is the word as written, and Why is
+// the reason why it is unknown.
 type UnknownWord struct{ Text, Why string }
 
 // Commands returns the commands that a shell script starts, in script order; nil for any other file. A command in

@@ -48,8 +48,8 @@ func (c *planner) derived() bool {
 	return len(p.BindingsOf("accumulation")) == 0 && p.Primary != nil && len(p.Primary.System.ForSetting("accumulation")) == 0 && p.Whole("effective") > 0
 }
 
-// follows checks a change that keeps the total, for which the system accumulates as often as necessary. It
-// returns an error if the total is not a multiple of the new batch.
+// follows adds a note if a change keeps the total batch, from which the system derives the accumulation, but the
+// total is not a multiple of the new batch.
 func (c *planner) follows(each int) error {
 	if total := c.project.Whole("effective"); each <= total && total%each != 0 {
 		c.note("the total batch of %d is not a multiple of %d, the samples in one forward pass over all GPUs", total, each)

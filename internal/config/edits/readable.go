@@ -13,6 +13,9 @@ import (
 // readable returns an error if a file that may contain one of the settings cannot be read: changing only the
 // other files would make the run inconsistent.
 func (c *planner) readable() error {
+	if d := c.project.Documented; d != nil {
+		return fmt.Errorf("%s:%d: the settings are in documentation, which is not changed; put the command into a shell script, and name that: --config-path run.sh", d.File, d.Line)
+	}
 	for _, b := range c.project.Unreadable {
 		if what := c.mayHold(b.File); what != "" {
 			return fmt.Errorf("%w; %s may also contain %s, so nothing is changed; fix it, or name the files to change with --config-path", b.Err, b.File, what)

@@ -3,6 +3,8 @@
 package meaning
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
@@ -12,17 +14,16 @@ import (
 	"snug/internal/setup"
 )
 
-// firstAnswersTRL is the first minor version of TRL 1 that computes log-probabilities in tiles, as the simulation
-// does.
-const firstAnswersTRL = 15
-
 // answersLoop returns the loop of a trainer that compares answers, determined from keys that only it has or from the
 // names of the file and its folders; "" if the run trains on tokens or its loop is not simulated.
 func (r *Run) answersLoop() string {
-	if r.Primary == nil || len(r.Trainer().AnswerLoops) == 0 || r.Primary.System.For != nil || r.Primary.System.Commands != nil || r.trlMinor() < firstAnswersTRL || r.World() > 1 {
+	if r.Primary == nil || len(r.Trainer().AnswerLoops) == 0 || r.shards() {
 		return ""
 	}
-	if r.namesTokens() {
+	if r.statesObjective() {
+		return r.statedLoop()
+	}
+	if r.Primary.System.For != nil || r.Primary.System.Commands != nil || r.namesTokens() {
 		return ""
 	}
 	named := r.namedObjective()
@@ -43,7 +44,51 @@ func (r *Run) answersLoop() string {
 	if found == "" && keys > 0 { // the keys do not determine the objective
 		found = named
 	}
-	return r.Trainer().AnswerLoops[found]
+	if loop := r.Trainer().AnswerLoops[found]; setup.SimulatesTRL(loop, r.trlRelease()) {
+		return loop
+	}
+	return ""
+}
+
+// trlRelease returns the release of the installed TRL, such as 109 for 1.9, or the table's if TRL is not installed.
+func (r *Run) trlRelease() int { return setup.Versions{TRL: r.trl}.TRLRelease() }
+
+// settleTRL fills in the release of TRL if DPO is simulated differently in it.
+func (r *Run) settleTRL(out map[string]any, loop string) {
+	version := cmp.Or(r.trl, r.Trainer().AnswersTRL)
+	if !setup.MovedByTRL(loop) || version == "" || (setup.Versions{TRL: version}).TRLRelease() >= setup.TRLLossRelease {
+		return
+	}
+	setup.Put(out, "versions.trl", version)
+}
+
+// shards reports whether several GPUs share the run in another way than DDP.
+func (r *Run) shards() bool {
+	kind, _ := r.ValueOrDefault("dist.kind").(string)
+	return r.World() > 1 && kind != "" && kind != setup.DDP
+}
+
+// statesObjective reports whether the trainer has a key for the objective.
+func (r *Run) statesObjective() bool {
+	return slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective)
+}
+
+// statedLoop returns the loop for the objective in the trainer's own key; "" if the run trains on tokens, its loop is not
+// simulated, or another key of the files is not.
+func (r *Run) statedLoop() string {
+	loop := ""
+	for _, b := range r.BindingsOf("refused") {
+		does, _ := b.Value.(string)
+		word := strings.Trim(b.Text, `"'`)
+		switch {
+		case does == "":
+		case b.Key.NamesObjective():
+			loop = r.Trainer().AnswerLoops[word]
+		case !slices.Contains(r.Trainer().AnswerKeys, b.Key.Path) || word != r.Value("model"):
+			return ""
+		}
+	}
+	return loop
 }
 
 // answersClass matches the creation of a TRL trainer that is simulated.
@@ -51,12 +96,19 @@ var answersClass = pattern.New(`(?m)^[^#\n]*?\b(?:DPO|KTO|ORPO|CPO|GRPO|Reward)T
 
 // followsAnswers reports whether the run is a readable Python program that creates one of TRL's simulated trainers.
 func (r *Run) followsAnswers() bool {
-	if r.Primary == nil || r.World() > 1 || r.trlMinor() < firstAnswersTRL {
+	if r.Primary == nil || r.World() > 1 {
 		return false
 	}
 	d := r.Primary.Tree.Layers[0].Doc
-	return d.Format() == doc.Python && answersClass.In(d.Text()) && importsTRL.In(d.Text())
+	if d.Format() != doc.Python || !answersClass.In(d.Text()) || !importsTRL.In(d.Text()) {
+		return false
+	}
+	release := r.trlRelease()
+	return release >= setup.TRLLossRelease || setup.SimulatesTRL(setup.DPOLoop, release) && !laterClass.In(d.Text())
 }
+
+// laterClass matches the creation of a TRL trainer that is simulated only as in releases of setup.TRLLossRelease and later.
+var laterClass = pattern.New(`(?m)^[^#\n]*?\b(?:KTO|ORPO|CPO|GRPO|Reward)Trainer\(`, "Trainer(")
 
 // importsTRL matches the import of TRL's trainers.
 var importsTRL = pattern.New(`(?m)^[ \t]*from[ \t]+trl[ \t.]`, "trl")
@@ -75,6 +127,7 @@ func (r *Run) namedObjective() string {
 func (r *Run) settleAnswers(out map[string]any, loop string) {
 	out["loop"] = loop
 	delete(out, "loss")
+	r.settleTRL(out, loop)
 	prompt, completion := r.answerNumber("max_prompt_length"), r.answerNumber("max_completion_length")
 	seq, _ := out["seq"].(float64)
 	switch {
@@ -92,9 +145,21 @@ func (r *Run) settleAnswers(out map[string]any, loop string) {
 		out["reference"] = setup.ReferenceAdapters
 	case loop == setup.GRPOLoop && r.answerNumber("beta") > 0:
 		out["reference"] = setup.ReferenceModel
+	case r.Value("reference") != nil:
+		out["reference"] = r.Value("reference")
+	case r.comparesItself():
+		out["reference"] = setup.ReferenceModel
 	case (loop == setup.DPOLoop || loop == setup.KTOLoop) && r.answerSwitch("precompute_ref_log_probs"):
 		out["reference"] = setup.ReferenceBefore
 	}
+}
+
+// comparesItself reports whether a key names the model that is trained as the reference too, which is then a second one.
+func (r *Run) comparesItself() bool {
+	return slices.ContainsFunc(r.Trainer().AnswerKeys, func(name string) bool {
+		b, ok := r.answerKey(name)
+		return ok && strings.Trim(b.Text, `"'`) == r.Value("model")
+	})
 }
 
 // answerKey returns the binding of a key that only trainers that compare answers have.

@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/projects"
 	"snug/internal/config/systems"
+	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -48,6 +50,9 @@ func (r *Run) Fields() map[string]any {
 	}
 	put(out, "allocator", r.Value("allocator"))
 	put(out, "target_seq", asJSON(r.Value("target_seq")))
+	if n := r.targetLength(); n > 0 && out["target_seq"] == nil {
+		out["target_seq"] = float64(n)
+	}
 	r.joinTarget(out)
 	r.settleModel(out)
 	r.settleWeights(out, r.adapts())
@@ -63,6 +68,7 @@ func (r *Run) Fields() map[string]any {
 	r.autocastUnsharded(out)
 	r.settleLoop(out)
 	r.settleEvaluation(out)
+	r.settleImages(out)
 	return out
 }
 
@@ -85,6 +91,7 @@ func (r *Run) Missing() []Missing {
 		out = append(out, Missing{"batch", r.noBatch()})
 	}
 	out = append(out, r.openLength(fields)...)
+	out = append(out, r.openImages(fields)...)
 	if both := r.bothPrecisions(); both != "" {
 		out = append(out, Missing{"precision", both})
 	}
@@ -163,6 +170,23 @@ func (r *Run) noBatch() string {
 	return "no file contains the batch; give --batch N, or bind it in snug.yaml (batch: file#path.to.key)"
 }
 
+// targetCall matches the length of a script's targets: tokenizer(text_target=…, max_length=128).
+var targetCall = pattern.New(`\(\s*text_target\s*=(?:[^()]|\([^()]*\))*?\bmax_length\s*=\s*([0-9]+)`, "text_target")
+
+// targetLength returns the number of tokens to which the main script truncates its targets; 0 if it does not say.
+func (r *Run) targetLength() int {
+	class := r.scriptModel().Class
+	if !strings.HasSuffix(class, "ForSeq2SeqLM") && !strings.HasSuffix(class, "ForConditionalGeneration") || r.Primary.Tree.Layers[0].Doc.Format() != doc.Python {
+		return 0
+	}
+	found := targetCall.Find(r.Primary.Tree.Layers[0].Doc.Text())
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(found[1])
+	return n
+}
+
 // settleModel fills in the model.
 func (r *Run) settleModel(out map[string]any) {
 	if r.Own != nil && r.Own.Model != nil {
@@ -172,6 +196,12 @@ func (r *Run) settleModel(out map[string]any) {
 	if own := r.Trainer().OwnModel; own != nil {
 		if !r.hasOtherSizes(own) {
 			r.settleOwnModel(own, out)
+		}
+		return
+	}
+	if r.Trainer().DescribesAtTop {
+		if config, _ := r.describedConfig(r.topLevel()); config != nil {
+			out["model"] = map[string]any{"config": config}
 		}
 		return
 	}
@@ -190,13 +220,9 @@ func (r *Run) settleModel(out map[string]any) {
 			put(out, "model.head", r.countedHead(v, loaded.Head))
 		}
 	case map[string]any:
-		config := map[string]any{"model_type": "llama"}
-		for k, x := range v {
-			if x != nil {
-				config[k] = x
-			}
+		if config, _ := r.describedConfig(v); config != nil {
+			out["model"] = map[string]any{"config": config}
 		}
-		out["model"] = map[string]any{"config": config}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Samples without a length of their own in the files keep the one they have in the data.
+// If the files set no length, samples keep the lengths that they have in the data.
 
 // lengthOfModel returns the model's limit, if it applies because no file sets the length; otherwise 0.
 func (r *Run) lengthOfModel() int {

@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 )
 
-// TestLengthOfModel checks that ms-swift's length is asked for if no file sets it, with the model's limit, and that
-// no other system gets this reason.
+// TestLengthOfModel checks that if no file sets ms-swift's length, the error asks for it and gives the model's limit, and
+// that no other system gets this error.
 func TestLengthOfModel(t *testing.T) {
 	for name, x := range map[string]struct {
 		text  string

@@ -13,16 +13,22 @@ import (
 // settleLoop fills in the training loop: that of the run's program if it is in the folder, otherwise the
 // trainer's known loop.
 func (r *Run) settleLoop(out map[string]any) {
-	if r.Primary == nil || out["dist"] != nil && !r.Trainer().LoopOverGPUs || r.Trainer().OwnModel != nil {
+	if r.Primary == nil || r.Trainer().OwnModel != nil {
 		return
 	}
 	if loop := r.answersLoop(); loop != "" {
 		r.settleAnswers(out, loop)
 		return
 	}
+	if out["dist"] != nil && !r.Trainer().LoopOverGPUs {
+		return
+	}
 	model, _ := out["model"].(map[string]any)
 	if loop := r.programLoop(); loop != "" {
 		out["loop"] = loop
+		if r.followsAnswers() {
+			r.settleTRL(out, setup.DPOLoop)
+		}
 	} else if t := r.Trainer(); slices.Contains(setup.Loops, t.Loop) && model["head"] != "encoder" && (t.LoopLoss == "" || t.LoopLoss == out["loss"]) {
 		out["loop"] = t.Loop
 	}

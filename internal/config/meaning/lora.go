@@ -168,7 +168,7 @@ func (r *Run) rankInProgram() string {
 var (
 	loraConfig   = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
 	namedTargets = pattern.New(`\bLoraConfig\((?:[^()]|\([^()]*\))*?\btarget_modules\s*=\s*[^N\s]`) // anything but None
-	plainRank    = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`)                   // anchored, so no words: the rank may be lines below
+	plainRank    = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`)                   // no words are given, because the rank may be on a later line
 )
 
 // uncounted lists settings by which adapters take more memory than is simulated.

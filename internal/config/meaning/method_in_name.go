@@ -28,7 +28,7 @@ func (r *Run) methodInName(run map[string]any, notes []string) []string {
 	for where, name := range r.namesOfRun() {
 		switch {
 		case run["quantization"] == nil && r.quantizing() == nil && systems.NamesBits(name) && !about("quantized"):
-			return append(notes, fmt.Sprintf("%s: the name %s suggests 4-bit weights, but nothing else does; weights are counted as not quantized; give --load-in-4bit if they are", where, name))
+			return append(notes, fmt.Sprintf("%s: the name %s suggests 4-bit weights, but nothing else does; weights are counted as unquantized; give --load-in-4bit if they are", where, name))
 		case run["lora"] == nil && len(r.BindingsOf("lora")) == 0 && systems.NamesAdapters(name) && !about("adapters") && r.adaptersMadeAt() == 0:
 			return append(notes, fmt.Sprintf("%s: the name %s suggests adapters, but nothing else does; none are counted; give --lora-rank N if there are any", where, name))
 		}

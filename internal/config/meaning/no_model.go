@@ -21,7 +21,10 @@ func (r *Run) noModel() string {
 		return why + "; give --model NAME"
 	}
 	for _, b := range r.BindingsOf("model") {
-		switch {
+		section, _ := b.Value.(map[string]any)
+		switch _, why := r.describedConfig(section); {
+		case section != nil && why != "":
+			return fmt.Sprintf("%s: %s %s, and is not simulated; measure the run: snug profile -- <your command>", b.Where(), b.Path, why)
 		case b.Unknown != "":
 			return notSimulated(b.Where(), b.Unknown)
 		case b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || strings.Contains(b.Text, "${"):
@@ -29,7 +32,12 @@ func (r *Run) noModel() string {
 		}
 	}
 	if r.Primary != nil {
-		if d := r.Primary.Described(); d != nil {
+		d := r.Primary.Described()
+		if r.Trainer().DescribesAtTop && d != nil {
+			_, why := r.describedConfig(r.topLevel())
+			return fmt.Sprintf("%s: the model %s, and is not simulated; measure the run: snug profile -- <your command>", d.Where, why)
+		}
+		if d != nil {
 			return described(d)
 		}
 		if d := r.DescribedBeside(); d != nil {
@@ -46,7 +54,7 @@ func described(d *projects.DescribedModel) string {
 	case d.Class == "":
 		return d.Refusal()
 	case setup.KnowsModel(d.Class):
-		return fmt.Sprintf("%s: %s a name that snug knows; if the published model is meant, give --model %s, otherwise measure the run: snug profile -- <your command>", d.Where, d.What, d.Class)
+		return fmt.Sprintf("%s: %s a name that snug knows; if you mean the published model, give --model %s; otherwise measure the run: snug profile -- <your command>", d.Where, d.What, d.Class)
 	}
 	return notSimulated(d.Where, d.Class)
 }

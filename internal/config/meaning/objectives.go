@@ -263,7 +263,7 @@ func onlyPredicts(s *projects.Source) *Missing {
 // otherName returns the refusal of a run whose main file or folder is named after another objective, unless
 // the file's system has a key for the objective or a program has its own trainer.
 func (r *Run) otherName() []Missing {
-	if r.Primary == nil || !r.Trainer().ByName && slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective) {
+	if r.Primary == nil || r.Trainer().Denoises || !r.Trainer().ByName && slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective) {
 		return nil
 	}
 	d := r.Primary.Tree.Layers[0].Doc
@@ -294,7 +294,7 @@ func (r *Run) namedOtherwise() []string {
 				continue
 			}
 			if word, does := systems.ObjectiveOf(path.Base(textOf(v))); does != "" {
-				return []string{fmt.Sprintf("%s:%d: %s suggests %s, which %s; no other setting does, so a loss over tokens is counted", s.File, v.Value.Line, v.Path, word, does)}
+				return []string{fmt.Sprintf("%s:%d: %s suggests %s, which %s; no other setting does, so a loss over tokens is assumed", s.File, v.Value.Line, v.Path, word, does)}
 			}
 		}
 	}

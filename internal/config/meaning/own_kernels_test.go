@@ -80,7 +80,7 @@ func TestAttentionInBranch(t *testing.T) {
 	} {
 		run := opened(t, fstest.MapFS{"a.py": {Data: []byte(x.text + "args = TrainingArguments(per_device_train_batch_size=2)\n")}})
 		notes := strings.Join(run.Warnings(run.Fields()), "\n")
-		if got := strings.Contains(notes, "sdpa attention is counted"); got != x.want {
+		if got := strings.Contains(notes, "sdpa attention is assumed"); got != x.want {
 			t.Errorf("%s: notes are %s", name, notes)
 		}
 	}

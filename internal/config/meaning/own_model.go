@@ -5,6 +5,7 @@ package meaning
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"snug/internal/config/systems"
 )
@@ -79,4 +80,35 @@ func (r *Run) unknownTokens() []string {
 		return []string{warning}
 	}
 	return nil
+}
+
+// describedConfig returns the config.json of a model that a section of the files describes, or why there is none.
+func (r *Run) describedConfig(section map[string]any) (config map[string]any, why string) {
+	if describes := r.Trainer().Describes; describes != nil {
+		return describes(section)
+	}
+	config = map[string]any{"model_type": "llama"}
+	for k, x := range section {
+		if x != nil {
+			config[k] = x
+		}
+	}
+	return config, ""
+}
+
+// topLevel returns the values at the top of the main file, by their names with _ instead of -. Numbers are float64, as in
+// a config.json.
+func (r *Run) topLevel() map[string]any {
+	out := map[string]any{}
+	for _, v := range r.Primary.OwnValues() {
+		if len(v.Path) != 1 {
+			continue
+		}
+		data := v.Value.Data
+		if n, is := data.(int64); is {
+			data = float64(n)
+		}
+		out[strings.ReplaceAll(v.Path[0], "-", "_")] = data
+	}
+	return out
 }

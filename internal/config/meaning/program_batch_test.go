@@ -35,7 +35,7 @@ func TestBatchOfProgram(t *testing.T) {
 			if got := fmt.Sprint(New(found).Fields()["batch"]); got != x.want {
 				t.Errorf("batch is %s, want %s", got, x.want)
 			}
-			if !slices.Contains(found.Notes, "run.sh sets no batch; the default of a.py is counted") {
+			if !slices.Contains(found.Notes, "run.sh sets no batch; the default in a.py is assumed") {
 				t.Errorf("notes are %q", found.Notes)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 	"snug/internal/setup"
 )
 
-// This file handles bitsandbytes' 4-bit weights. Configs turn them on with one key. Trainers differ in everything
+// This file handles bitsandbytes' quantized weights. Configs turn them on with one key. Trainers differ in everything
 // else: the compute type of matrix products, whether weights that are not quantized are cast to float32, and the
 // type of adapters.
 
@@ -64,15 +64,10 @@ func (r *Run) settleQuantization(out map[string]any) {
 	if in == nil {
 		in = map[string]any{}
 	}
-	in["bits"] = 4.0
-	if by := b.Key.Quantizer; by != nil && by.Type != "" {
-		in["type"], in["double"] = firstNonNil(in["type"], by.Type), firstNonNil(in["double"], by.Double)
-	}
-	if in["type"] == nil {
-		in["type"] = systems.BitsAndBytesType
-	}
-	if in["compute"] == nil {
-		in["compute"] = cmp.Or(r.computesIn(b, out), systems.BitsAndBytesCompute)
+	if b.Value == systems.EightBit {
+		in = map[string]any{"bits": float64(setup.EightBits)}
+	} else {
+		r.settleFourBits(b, in, out)
 	}
 	casts := !r.Trainer().CastsIfBF16 || out["precision"] == setup.AmpBF16
 	if casts {
@@ -95,6 +90,20 @@ func (r *Run) settleQuantization(out map[string]any) {
 	}
 }
 
+// settleFourBits fills in the types of 4-bit weights; 8-bit ones have none.
+func (r *Run) settleFourBits(b *projects.Bound, in, out map[string]any) {
+	in["bits"] = 4.0
+	if by := b.Key.Quantizer; by != nil && by.Type != "" {
+		in["type"], in["double"] = firstNonNil(in["type"], by.Type), firstNonNil(in["double"], by.Double)
+	}
+	if in["type"] == nil {
+		in["type"] = systems.BitsAndBytesType
+	}
+	if in["compute"] == nil {
+		in["compute"] = cmp.Or(r.computesIn(b, out), systems.BitsAndBytesCompute)
+	}
+}
+
 // settleQuantized fills in what quantizing implies: from_pretrained quantizes and loads a model in its saved
 // type; PEFT's function that casts the other weights to float32 also turns checkpointing on.
 func (r *Run) settleQuantized(out map[string]any) {
@@ -103,6 +112,9 @@ func (r *Run) settleQuantized(out map[string]any) {
 		out["weights"] = setup.Saved
 	}
 	if r.checkpointsInCode() {
+		if out["checkpointing"] != true && out["use_reentrant"] == nil { // PEFT leaves the kind to PyTorch's default
+			out["use_reentrant"] = !preparesAnew.In(r.Primary.Tree.Layers[0].Doc.Text())
+		}
 		out["checkpointing"] = true
 	}
 }

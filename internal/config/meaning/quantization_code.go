@@ -21,6 +21,10 @@ func (r *Run) checkpointsInCode() bool {
 var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
 	"prepare_model_for_kbit_training(")
 
+// preparesAnew matches a call that turns non-reentrant checkpointing on.
+var preparesAnew = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_reentrant["']?\s*[:=]\s*False`,
+	"prepare_model_for_kbit_training(")
+
 // prepares reports whether a script casts its unquantized weights to float32.
 func (r *Run) prepares() bool {
 	return r.inCode() && prepares.In(r.Primary.Tree.Layers[0].Doc.Text())
@@ -39,7 +43,7 @@ func (r *Run) quantizedBySwitch(run map[string]any) []string {
 	if at == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s is in the program, but it is not known whether it is used; weights are counted as not quantized, and checkpointing follows the arguments", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
+	return []string{fmt.Sprintf("%s: %s is in the program, but snug cannot tell whether it is used; weights are counted as unquantized, and checkpointing follows the arguments", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
 }
 
 var quantizes = pattern.New(`(?m)^[^#\n]*\b(load_in_[48]bit\s*=\s*True|prepare_model_for_kbit_training\()`, "load_in_4bit", "load_in_8bit", "prepare_model_for_kbit_training(")
@@ -55,7 +59,7 @@ func (r *Run) attendsBySwitch(run map[string]any) []string {
 	if at == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s is in the program, but it is not known whether it is used; sdpa attention is counted; give another with --attention", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
+	return []string{fmt.Sprintf("%s: %s is in the program, but snug cannot tell whether it is used; sdpa attention is assumed; choose another with --attention", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
 }
 
 var attends = pattern.New(`(?m)^[^#\n]*\b(attn_implementation\s*=\s*["'](?:flash_attention_[23]|eager)["']|use_flash_attention_2\s*=\s*True)`, "attn_implementation", "use_flash_attention_2")

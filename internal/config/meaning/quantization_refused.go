@@ -24,7 +24,7 @@ func (r *Run) unquantizable(b *projects.Bound) string {
 	switch {
 	case r.Trainer().QuantizesItself != "":
 		return r.Trainer().QuantizesItself
-	case b.Value != systems.FourBit:
+	case b.Value != systems.FourBit && b.Value != systems.EightBit:
 		return "quantizes them, which is not simulated yet"
 	case slices.ContainsFunc(r.BindingsOf("quant_method"), func(b projects.Bound) bool { return b.Value == systems.OtherLibrary }):
 		return "quantizes them with a library other than bitsandbytes, which is not simulated"

@@ -179,10 +179,10 @@ func counted(topic systems.Topic, run map[string]any, several bool) string {
 		}
 		return "adapters are counted without it"
 	case systems.OfBits:
-		return "weights are counted as not quantized"
+		return "weights are counted as unquantized"
 	case systems.OfLength:
 		if n, ok := run["seq"].(float64); ok {
-			return fmt.Sprintf("%.0f tokens per sample are counted; give others with --seq", n)
+			return fmt.Sprintf("%.0f tokens per sample are assumed; set the number with --seq", n)
 		}
 		return "give the tokens per sample with --seq"
 	case systems.OfFrozen:
@@ -195,7 +195,7 @@ func counted(topic systems.Topic, run map[string]any, several bool) string {
 		if kind == "" {
 			kind = "sdpa"
 		}
-		return kind + " is counted; give another with --attention"
+		return kind + " attention is assumed; choose another with --attention"
 	}
 	if several {
 		return "their effect on memory is not counted"

@@ -19,9 +19,9 @@ func TestUnread(t *testing.T) {
 		"a section":          {"a.yaml", "batch_size: 2\npeft_config: {kind: lokr, dim: 4}\n", "a.yaml:2: peft_config is not read; no adapters"},
 		"adapters of LitGPT": {"a.yaml", "batch_size: 2\nlora_query: true\nlora_key: true\n", "a.yaml:2: lora_query, lora_key are not read; no adapters"},
 		"turned off":         {"a.yaml", "batch_size: 2\nlora_query: false\nqat: null\nquantize: ''\n", ""},
-		"bits":               {"a.yaml", hf + "quantize: bnb.nf4\n", "a.yaml:4: quantize bnb.nf4 is not read; weights are counted as not quantized"},
+		"bits":               {"a.yaml", hf + "quantize: bnb.nf4\n", "a.yaml:4: quantize bnb.nf4 is not read; weights are counted as unquantized"},
 		"fp8":                {"a.yaml", hf + "fp8: true\n", "a.yaml:4: fp8 true is not read; its effect on memory is not counted"},
-		"a length":           {"a.yaml", "batch_size: 2\nmax_seq_len: 64\nmax_input_length: 128\n", "a.yaml:3: max_input_length 128 is not read; 64 tokens per sample are counted"},
+		"a length":           {"a.yaml", "batch_size: 2\nmax_seq_len: 64\nmax_input_length: 128\n", "a.yaml:3: max_input_length 128 is not read; 64 tokens per sample are assumed"},
 		"the same length":    {"a.yaml", "batch_size: 2\nmax_seq_len: 64\nmax_input_length: 64\n", ""},
 		"frozen":             {"a.sh", "python a.py --batch_size 2 --freeze_vit true\n", "a.sh:1: --freeze_vit true is not read; all weights are counted as trained"},
 		"frozen anyway":      {"a.sh", "python a.py --batch_size 2 --freeze_vit true --lora_rank 8\n", ""},
@@ -33,10 +33,10 @@ func TestUnread(t *testing.T) {
 		"no effect":          {"a.yaml", "per_device_train_batch_size: 2\nmax_length: 64\nlora_r: 8\n", "a.yaml:3: lora_r has no effect in TRL unless use_peft is on"},
 		"on":                 {"a.yaml", "per_device_train_batch_size: 2\nmax_length: 64\nlora_r: 8\nuse_peft: true\n", ""},
 		"no effect, by name": {"a.yaml", "base_model: gpt2\nmicro_batch_size: 2\nsequence_len: 64\nadapter:\nlora_r: 8\n", "a.yaml:5: lora_r has no effect in Axolotl unless adapter names them"},
-		"bits of a tuner":    {"a.yaml", hf + "lora_rank: 8\ntrain_mode: qlora\n", "a.yaml:5: train_mode qlora is not read; weights are counted as not quantized"},
+		"bits of a tuner":    {"a.yaml", hf + "lora_rank: 8\ntrain_mode: qlora\n", "a.yaml:5: train_mode qlora is not read; weights are counted as unquantized"},
 		"split":              {"a.yaml", hf + "device_map: auto\n", "a.yaml:4: device_map auto is not read; its effect on memory is not counted"},
 		"a method's file":    {"a.yaml", hf + "spectrum_config_path: a/b.yaml\n", "a.yaml:4: spectrum_config_path a/b.yaml is not read; all weights are counted as trained"},
-		"attention":          {"a.yaml", "batch_size: 2\nflash_attn: true\n", "a.yaml:2: flash_attn true is not read; sdpa is counted"},
+		"attention":          {"a.yaml", "batch_size: 2\nflash_attn: true\n", "a.yaml:2: flash_attn true is not read; sdpa attention is assumed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := opened(t, fstest.MapFS{x.file: {Data: []byte(x.text)}})
@@ -123,5 +123,16 @@ func TestProgramsSettings(t *testing.T) {
 	r = opened(t, fstest.MapFS{"run.sh": {Data: []byte(run)}, "train.py": {Data: []byte("m = AutoModelForSequenceClassification.from_pretrained(args.model_name)\n")}})
 	if got := r.scriptModel(); got.Head != "sequence-classification" {
 		t.Errorf("a program that loads a classifier: %+v", got)
+	}
+	const arguments = `{"model_name_or_path": "roberta-base", "per_device_train_batch_size": 24, "output_dir": "o"}`
+	const reading = "p = HfArgumentParser((ModelArguments, TrainingArguments))\nm = AutoModelForSequenceClassification.from_pretrained(a.model_name_or_path)\n"
+	files := fstest.MapFS{"args.json": {Data: []byte(arguments)}, "train.py": {Data: []byte(reading)}, "data.py": {Data: []byte("import json\n")}}
+	r = opened(t, files)
+	if got := r.scriptModel(); got.Head != "sequence-classification" {
+		t.Errorf("a program that reads args.json and loads a classifier: %+v", got)
+	}
+	files["other.py"] = &fstest.MapFile{Data: []byte("p = HfArgumentParser(TrainingArguments)\n")}
+	if got := opened(t, files).scriptModel(); got.Head != "" {
+		t.Errorf("two programs that could read args.json: %+v", got)
 	}
 }

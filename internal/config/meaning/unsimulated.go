@@ -32,7 +32,7 @@ func (r *Run) refused() []Missing {
 	if r.answersLoop() != "" {
 		return r.ownKernels()
 	}
-	for _, b := range r.BindingsOf("refused") {
+	for _, b := range r.refusedKeys() {
 		if does, _ := b.Value.(string); does != "" {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
@@ -47,6 +47,17 @@ func (r *Run) refused() []Missing {
 		return other
 	}
 	return r.ownKernels()
+}
+
+// refusedKeys returns the refused keys of the files. An objective that would be simulated without the others is the last.
+func (r *Run) refusedKeys() []projects.Bound {
+	last := func(b projects.Bound) int {
+		if b.Key.NamesObjective() && r.Trainer().AnswerLoops[strings.Trim(b.Text, `"'`)] != "" {
+			return 1
+		}
+		return 0
+	}
+	return slices.SortedStableFunc(slices.Values(r.BindingsOf("refused")), func(a, b projects.Bound) int { return last(a) - last(b) })
 }
 
 // refusedCommand lists a script's command that is not simulated, or that splits a model over several GPUs per

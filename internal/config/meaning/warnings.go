@@ -40,6 +40,13 @@ func (r *Run) Warnings(run map[string]any) []string {
 	if r.Flagged != "" {
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; the flags in %s are used", r.Flagged, r.Primary.File))
 	}
+	if d := r.Documented; d != nil {
+		which := "the command"
+		if d.Others > 0 {
+			which = fmt.Sprintf("the first of %d commands", d.Others+1)
+		}
+		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; %s in its documentation (%s:%d) is counted; for another, name the shell script that starts it: --config-path run.sh", d.Program, which, d.File, d.Line))
+	}
 	if r.Defaults != "" {
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags, which are counted with their defaults; for other values, name the shell script that starts it: --config-path run.sh", r.Defaults))
 	}
@@ -52,6 +59,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.otherTotal(run)...)
 	out = append(out, r.castsToDefault(run)...)
 	out = append(out, r.severalEncoders(run)...)
+	out = append(out, r.assumedImages(run)...)
 	return append(out, r.uncountedAdapters(run)...)
 }
 
@@ -85,6 +93,9 @@ func (r *Run) ownLayers() []string {
 	keys := r.BindingsOf("kernels")
 	if len(keys) > 0 && !slices.ContainsFunc(keys, func(b projects.Bound) bool { return b.Value == true }) {
 		return nil
+	}
+	if b := r.quantizing(); b != nil && b.Value == systems.EightBit {
+		return nil // the kernels do not support 8-bit weights
 	}
 	return []string{fmt.Sprintf("%s: PEFT's layers are counted; %s keep less for backward", r.Primary.File, kernels)}
 }
@@ -127,7 +138,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		}
 		then := "it is ignored"
 		if counted != nil {
-			then = fmt.Sprintf("%v is counted", counted)
+			then = fmt.Sprintf("%v is assumed", counted)
 		}
 		what := fmt.Sprintf("is %s, which is computed at run time", shortened(b.Text))
 		if b.Place.Value.Why != "" {
@@ -158,7 +169,7 @@ func (r *Run) otherTotal(run map[string]any) []string {
 	}
 	for _, b := range r.BindingsOf("effective") {
 		if total, ok := b.Value.(int); ok && total/(batch*steps*r.World()) != 1 {
-			return []string{fmt.Sprintf("%s: %s is %d, but the other settings make %d samples per step (%d × %d over %d GPUs); the figures follow those",
+			return []string{fmt.Sprintf("%s: %s is %d, but the other settings make %d samples per step (%d × %d over %d GPUs); the figures use those",
 				b.Where(), b.Path, total, batch*steps*r.World(), batch, steps, r.World())}
 		}
 	}

@@ -202,7 +202,7 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
-			s = cmp.Or(p.startingScript(name), p.configOfScript(name), p.hydraConfig(name), p.parsingProgram(name), p.scriptOfProgram(name), p.onlyStarter(name))
+			s = cmp.Or(p.startingScript(name), p.configOfScript(name), p.hydraConfig(name), p.parsingProgram(name), p.scriptOfProgram(name), p.onlyStarter(name), p.documentedCommand(name))
 		}
 		if s == nil {
 			return nil, p.silent(name)

@@ -72,7 +72,7 @@ func (p *Found) scriptOfProgram(name string) *Source {
 	if !s.trainerSetsBatch() && !program.setsBatch() {
 		return nil
 	}
-	p.Notes = append(p.Notes, fmt.Sprintf("%s sets no batch; the default of %s is counted", name, program.File))
+	p.Notes = append(p.Notes, fmt.Sprintf("%s sets no batch; the default in %s is assumed", name, program.File))
 	return s
 }
 
@@ -130,7 +130,7 @@ func (p *Found) withoutSettings(name string) error {
 // programWithoutSettings returns the error for a program that takes no flags and has no settings that can be read.
 func programWithoutSettings(name, text string) error {
 	if word, does := systems.ObjectiveOfProgram(path.Base(name)); does != "" {
-		return fmt.Errorf("training: %s: by its name (%s) it %s; this is not estimated; measure it: snug profile -- python3 %s", name, word, does, name)
+		return fmt.Errorf("training: %s: judging by its name (%s), it %s; this is not estimated; measure it: snug profile -- python3 %s", name, word, does, name)
 	}
 	at := trainsHere.Index(text)
 	if at == nil {
@@ -142,7 +142,7 @@ func programWithoutSettings(name, text string) error {
 }
 
 // trainsHere matches code that trains: a backward pass, or a trainer's method.
-var trainsHere = pattern.New(`(?m)^[^#\n]*?(\b[\w.]+\.backward|\b\w*(?:[tT]rainer|lightning|pl)\w*\.(?:fit|train|run)|=\s*[\w.]*Trainer)\(`, "backward(", "rainer", "fit(")
+var trainsHere = pattern.New(`(?m)^[^#\n]*?(\b[\w.]+\.backward|\b\w*(?:[tT]rainer|lightning|pl)\w*\.(?:fit|train|run)|=[ \t]*[\w.]*Trainer)\(`, "backward(", "rainer", "fit(")
 
 // scriptWithoutSettings returns the error for a shell script whose commands get no known setting.
 func (p *Found) scriptWithoutSettings(name string) error {
@@ -172,7 +172,7 @@ func (p *Found) scriptWithoutSettings(name string) error {
 	}
 	first := started[0]
 	if word, does := systems.ObjectiveOfProgram(first.Name); does != "" {
-		return fmt.Errorf("training: %s:%d: %s %s, by its name (%s); this is not estimated; measure it: snug profile -- bash %s", name, first.Line, first.Name, does, word, name)
+		return fmt.Errorf("training: %s:%d: %s %s, judging by its name (%s); this is not estimated; measure it: snug profile -- bash %s", name, first.Line, first.Name, does, word, name)
 	}
 	return fmt.Errorf("%s:%d: %s gets no batch here, and no file contains the batch; if it reads a config, name it: --config-path FILE, or give --model NAME --batch N --seq N", name, first.Line, first.Name)
 }

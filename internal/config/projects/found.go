@@ -31,7 +31,7 @@ type Found struct {
 	files   *reader
 	Names   []string // the files that the user named, if any
 	Primary *Source  // the file with the run's settings; nil if snug.yaml binds all
-	Program *Source  // the only program that a shell script trains with; nil if it is not in the folder
+	Program *Source  // the only program that a shell script trains with, or that reads a trainer's arguments; nil if it is not in the folder
 	Starter *Source  // the shell script that starts the program with the run's settings; nil if there is none
 	Own     *OwnFile // the project's snug.yaml, or nil
 	Bound   []Bound  // every key that was found, sorted by setting
@@ -42,8 +42,10 @@ type Found struct {
 	AbsentFiles []Bound      // keys that name missing files
 	Unreadable  []BrokenFile // possible configurations that could not be read
 
-	Defaults   string // the program whose flag defaults are read as settings; "" if there is none
-	Flagged    string // a named program that takes its settings from flags; the script that starts it is read instead
+	Defaults string // the program whose flag defaults are read as settings; "" if there is none
+	Flagged  string // a named program that takes its settings from flags; the script that starts it is read instead
+	// Documented is the command in a named program's docstring that is read as its settings; nil if there is none.
+	Documented *Documentation
 	Unsearched string // what a search did not read, "" if it read all
 }
 

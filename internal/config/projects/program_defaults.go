@@ -47,12 +47,9 @@ func (p *Found) bindProgram() {
 	}
 }
 
-// programSource returns the only program that a shell script trains with as a source of settings; nil if there is none in
-// the folder, or several.
+// programSource returns the only program that a shell script trains with, or that reads a trainer's arguments from a file, as
+// a source of settings; nil if there is none in the folder, or several.
 func (s *Source) programSource(files Files) *Source {
-	if s.System.Commands == nil {
-		return nil
-	}
 	programs := s.ProgramTexts(files)
 	if len(programs) != 1 {
 		return nil

@@ -41,16 +41,16 @@ var (
 		"run_glue", "run_qa", "run_ner", "run_swag", "run_classification", "run_xnli")
 )
 
-// heads maps name endings of classes without logits over the vocabulary to their heads. Heads that are not simulated
-// are estimated as a sentence encoder, as is a model without a head (BertModel).
+// heads maps name endings of classes without logits over the vocabulary to their heads. A model without a head
+// (BertModel) is estimated as a sentence encoder.
 var heads = []struct{ ending, head string }{
 	{"ForSequenceClassification", "sequence-classification"}, {"ForTokenClassification", "token-classification"},
-	{"ForQuestionAnswering", "encoder"}, {"ForMultipleChoice", "encoder"},
+	{"ForQuestionAnswering", "question-answering"}, {"ForMultipleChoice", "multiple-choice"},
 }
 
 // exampleHeads maps parts of the names of transformers' examples to their heads.
 var exampleHeads = []struct{ part, head string }{
-	{"ner", "token-classification"}, {"qa", "encoder"}, {"swag", "encoder"}, {"", "sequence-classification"},
+	{"ner", "token-classification"}, {"qa", "question-answering"}, {"swag", "multiple-choice"}, {"", "sequence-classification"},
 }
 
 // findModel returns the model that a script loads.

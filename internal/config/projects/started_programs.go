@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/config/systems"
 )
 
 // StartedProgram is a program that a shell script starts for training.
@@ -155,7 +156,7 @@ func (p ProgramText) LineOf(offset int) string {
 // ProgramTexts returns the Python programs that a shell script trains with, if they are in the folder.
 func (s *Source) ProgramTexts(files Files) []ProgramText {
 	if s.System.Commands == nil {
-		return nil
+		return s.parsing(files)
 	}
 	var out []ProgramText
 	for _, p := range s.Started() {
@@ -169,6 +170,34 @@ func (s *Source) ProgramTexts(files Files) []ProgramText {
 				break
 			}
 		}
+	}
+	return out
+}
+
+// parsing returns the only program next to a file of a trainer's arguments, or in the project's folder, whose parser
+// accepts such a file; nil if there is none, or several.
+func (s *Source) parsing(files Files) []ProgramText {
+	if s.Tree.Layers[0].Doc.Format() == doc.Python {
+		return nil
+	}
+	var out []ProgramText
+	for _, folder := range slices.Compact([]string{".", path.Dir(s.File)}) {
+		entries, err := files.ReadDir(folder)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if path.Ext(e.Name()) != ".py" || !e.Type().IsRegular() {
+				continue
+			}
+			program := s.programText(files, path.Join(folder, e.Name()))
+			if of := systems.OfParser(program.Text); of != nil && of.For == s.System {
+				out = append(out, program)
+			}
+		}
+	}
+	if len(out) > 1 {
+		return nil
 	}
 	return out
 }

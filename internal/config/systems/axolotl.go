@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"snug/internal/config/doc"
+	"snug/internal/setup"
 )
 
 const (
@@ -32,6 +33,8 @@ var axolotl = System{
 		CastsWithoutFlash: true, // 0.18, loaders/model.py: _configure_embedding_dtypes
 		// 0.19, utils/config: normalize_config; core/builders/base.py: _configure_gradient_checkpointing.
 		Reentrant: &Reentrance{Answers: false},
+		// core/builders/rl.py: _get_trainer_cls.
+		AnswerLoops: map[string]string{"dpo": setup.AxolotlDPOLoop, "ipo": setup.AxolotlDPOLoop, "orpo": setup.ORPOLoop, "simpo": setup.CPOLoop}, AnswersTRL: "1.9",
 	},
 	Sharding: Sharding{GathersInAutocast: true},
 }
@@ -102,6 +105,11 @@ func axolotlRunKeys() []Key {
 func axolotlNotedKeys() []Key {
 	return []Key{
 		objective("rl", axolotlSchema),
+		{Setting: "refused", Path: "precompute_ref_log_probs", Kind: Switch, Means: "computes the reference's log-probabilities before training", Source: axolotlSchema},
+		{Setting: "refused", Path: "rl_adapter_ref_model", Kind: Switch, Means: "compares answers with a second model although there are adapters", Source: axolotlSchema},
+		{Setting: "refused", Path: "dpo_padding_free", Kind: Switch, Means: "joins the pairs of a batch into one sequence", Source: axolotlSchema},
+		{Setting: "refused", Path: "dpo_use_weighting", Kind: Switch, Means: "weighs pairs by sums over all logits", Source: axolotlSchema},
+		{Setting: "refused", Path: "dpo_use_liger_kernel", Kind: Switch, Means: "computes the loss with Liger's kernel for DPO", Source: axolotlSchema},
 		{Setting: "refused", Path: "reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
 		{Setting: "refused", Path: "process_reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
 		{Setting: "refused", Path: "qat", Kind: Present, Means: "rounds the weights of every linear layer as quantization would", Source: "axolotl 0.19, loaders/model.py: _configure_qat"},
@@ -121,6 +129,7 @@ func axolotlNotedKeys() []Key {
 		less("tiled_mlp", "runs the feed-forward layers in chunks", axolotlSchema),
 		less("cut_cross_entropy", "never computes the logits", "axolotl 0.19, integrations/cut_cross_entropy"),
 		less("chunked_cross_entropy", noLogits, axolotlSchema),
+		either("use_eaft", ownLoss, axolotlSchema),
 		{Setting: "eval.batch", Path: "eval_batch_size", Kind: Whole, Unit: "samples per GPU", Source: axolotlSchema},
 		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: axolotlSchema},
 		{Setting: "eval.when", Path: "val_set_size", Kind: Above0, Source: axolotlSchema},

@@ -54,7 +54,7 @@ func axolotlOtherKernels() []Key {
 		quantized("model_quantization_config", "loads weights quantized by a library other than bitsandbytes"),
 		quantized("use_onebitllms", "trains weights with fewer than two bits"),
 		splits("expert_parallel_size", axolotlSchema),
-		either("fp8", "multiplies in 8 bits", axolotlSchema),
+		either("fp8", "multiplies matrices in 8 bits", axolotlSchema),
 		either("flash_attn_fuse_mlp", "fuses the feed-forward layers", axolotlSchema),
 		either("flash_attn_rms_norm", "replaces the norms", axolotlSchema),
 		either("flash_attn_cross_entropy", "replaces the loss", axolotlSchema),

@@ -41,7 +41,7 @@ func composerKeys() []Key {
 		{Setting: "refused", Path: "tp_config", Kind: Present, Means: splitsLayers, Source: foundryConfig},
 		less("fsdp_config.activation_cpu_offload", offloadsActivations, "composer, FSDPConfig"),
 		{Setting: "noted", Path: "compile_config", Kind: Present, Means: compiles, Then: takesEither, Source: foundryConfig},
-		{Setting: "quantized", Path: "model.load_in_8bit", Kind: Switch, Means: eightBit, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
+		{Setting: "quantized", Path: "model.load_in_8bit", Kind: Switch, Means: EightBit, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.rank", Path: "model.peft_config.r", Kind: Whole, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.alpha", Path: "model.peft_config.lora_alpha", Kind: Number, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.dropout", Path: "model.peft_config.lora_dropout", Kind: Number, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},

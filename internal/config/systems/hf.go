@@ -53,7 +53,7 @@ func hfTable() []Key {
 		Key{Setting: "lora", Path: "use_lora", Kind: Switch, Source: byCustom},
 		Key{Setting: "lora", Path: "use_peft", Kind: Switch, Source: byCustom},
 		Key{Setting: "quantized", Path: "load_in_4bit", Kind: Switch, Means: FourBit, Source: byCustom},
-		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: eightBit, Source: byCustom},
+		Key{Setting: "quantized", Path: "load_in_8bit", Kind: Switch, Means: EightBit, Source: byCustom},
 	)
 }
 

@@ -54,7 +54,7 @@ func litgptKeys() []Key {
 		{Setting: "lora.projection", Path: "lora_projection", Kind: Switch, Default: "false", Source: litgptLoRA},
 		{Setting: "lora.mlp", Path: "lora_mlp", Kind: Switch, Default: "false", Source: litgptLoRA},
 		{Setting: "lora.output", Path: "lora_head", Kind: Switch, Default: "false", Source: litgptLoRA},
-		{Setting: "quantized", Path: "quantize", Kind: Word, Words: []Term{{"", ""}, {"bnb.nf4", FourBit}, {"bnb.nf4-dq", FourBit}, {"bnb.fp4", FourBit}, {"bnb.fp4-dq", FourBit}}, Means: eightBit, Source: litgptLoRA},
+		{Setting: "quantized", Path: "quantize", Kind: Word, Words: []Term{{"", ""}, {"bnb.nf4", FourBit}, {"bnb.nf4-dq", FourBit}, {"bnb.fp4", FourBit}, {"bnb.fp4-dq", FourBit}}, Means: EightBit, Source: litgptLoRA},
 	}, litgptShared())
 }
 

@@ -22,7 +22,8 @@ var llamaFactory = System{
 
 	Loading: Loading{
 		Loop: "trainer", CastsTrained: true, // 0.9.5, model/adapter.py: init_adapter
-		Reentrant: &Reentrance{Answers: true, Except: setup.FSDP2}, // model/model_utils/checkpointing.py
+		Reentrant:   &Reentrance{Answers: true, Except: setup.FSDP2}, // model/model_utils/checkpointing.py
+		AnswerLoops: map[string]string{"dpo": setup.FactoryDPOLoop, "kto": setup.FactoryKTOLoop}, AnswerKeys: []string{"ref_model"},
 	},
 	Sharding: Sharding{GathersInAutocast: true},
 }
@@ -70,6 +71,10 @@ func llamaFactoryUnsimulated(args string) []Key {
 	tuning, model := args+"/finetuning_args.py", args+"/model_args.py"
 	return []Key{
 		objective("stage", tuning),
+		{Setting: "reference", Path: "pref_loss", Kind: Word, Words: []Term{{"orpo", setup.ReferenceNone}, {"simpo", setup.ReferenceNone}, {"sigmoid", ""}, {"hinge", ""}, {"ipo", ""}, {"kto_pair", ""}}, Source: tuning},
+		{Setting: "refused", Path: "ref_model", Kind: Present, Means: "compares answers with a model of its own", Source: tuning},
+		{Setting: "refused", Path: "ref_model_adapters", Kind: Present, Means: "compares answers with other adapters", Source: tuning},
+		{Setting: "refused", Path: "ref_model_quantization_bit", Kind: Present, Means: "quantizes the reference model on its own", Source: tuning},
 		marked("finetuning_type", takesLess, tuning, Term{"freeze", fewLayers}),
 		less("use_llama_pro", fewLayers, tuning),
 		less("use_galore", lowRankStates, tuning),
@@ -77,10 +82,10 @@ func llamaFactoryUnsimulated(args string) []Key {
 		less("use_badam", "trains one block of layers at a time", tuning),
 		{Setting: "uncast", Path: "use_badam", Kind: Switch, Source: "llamafactory 0.9.5, model/adapter.py: init_adapter"},
 		less("use_adam_mini", "keeps one state for many weights", tuning),
-		either("use_muon", "keeps one state per weight of a matrix and its own buffers", tuning),
+		either("use_muon", "keeps one state per matrix element, and its own buffers", tuning),
 		either("use_unsloth", "replaces layers with its own kernels", model),
 		less("use_unsloth_gc", offloadsActivations, model),
-		either("fp8", "multiplies in 8 bits", args+"/training_args.py"),
+		either("fp8", "multiplies matrices in 8 bits", args+"/training_args.py"),
 		either("use_dft_loss", ownLoss, tuning),
 		either("use_eaft_loss", ownLoss, tuning),
 		{Setting: "refused", Path: "use_asft_loss", Kind: Switch, Means: "also runs a frozen reference model", Source: tuning},
@@ -89,7 +94,10 @@ func llamaFactoryUnsimulated(args string) []Key {
 		either("shift_attn", "shifts attention between groups of tokens", model),
 		either("use_v1_kernels", "replaces layers with its own kernels", model),
 		{Setting: "noted", Path: "pissa_init", Kind: Switch, Means: "prepares the adapters from the weights, which takes memory before the first step", Then: takesMore, Source: tuning},
-		less("freeze_language_model", fewLayers, tuning),
+		{Setting: "freeze.vision", Path: "freeze_vision_tower", Kind: Switch, Default: "true", Source: tuning + "; model/model_utils/visual.py"},
+		{Setting: "freeze.projector", Path: "freeze_multi_modal_projector", Kind: Switch, Default: "true", Source: tuning},
+		{Setting: "freeze.language", Path: "freeze_language_model", Kind: Switch, Default: "false", Source: tuning},
+		{Setting: "image.pixels", Path: "image_max_pixels", Kind: Whole, Unit: "pixels", Default: "589824", Source: model + "; data/mm_plugin.py: _preprocess_image"},
 		{Setting: "noted", Path: "resize_vocab", Kind: Switch, Means: "adds tokens to the embeddings", Then: takesMore, Source: model},
 		megatronKey("tensor_model_parallel_size"), megatronKey("pipeline_model_parallel_size"), megatronKey("expert_model_parallel_size"),
 		megatronKey("use_distributed_optimizer"), megatronKey("recompute_granularity"),

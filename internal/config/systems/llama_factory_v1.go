@@ -50,7 +50,7 @@ func llamaFactoryV1Keys() []Key {
 		{Setting: "link", Path: "dist_config.config_file", Kind: Link, Source: factoryV1Shards},
 		less("dist_config.offload_params", offloadsAll, factoryV1Shards),
 		shares("cp_size", factoryV1Training),
-		{Setting: "quantized", Path: "quant_config.quantization_bit", Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}}, Means: "fewer bits", Source: "llamafactory 0.9.5, v1/plugins/model_plugins/quantization.py"},
+		{Setting: "quantized", Path: "quant_config.quantization_bit", Kind: Word, Words: []Term{{"4", FourBit}, {"8", EightBit}, {"", ""}}, Means: "fewer bits", Source: "llamafactory 0.9.5, v1/plugins/model_plugins/quantization.py"},
 		refusedWith("pref_loss", comparesPairs, factoryV1Training),
 		refusedWith("pref_beta", comparesPairs, factoryV1Training),
 		{Setting: "refused", Path: "model_class", Kind: Word, Words: []Term{{"llm", ""}, {"", ""}}, Means: "trains a head other than a language model's", Source: factoryV1Model},

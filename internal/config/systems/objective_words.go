@@ -194,7 +194,7 @@ func NamesMethod(key string) bool {
 	return slices.Contains(decides, last) && (len(words) > 1 || last != "name" && last != "path")
 }
 
-// otherHeads are the values of a task or loss for which a model gets another head than a language model's.
+// otherHeads are the values of a task or loss for which a model gets a head other than a language model's.
 var otherHeads = []Term{
 	{"seq_cls", Classifies}, {"sequence_classification", Classifies}, {"text_classification", Classifies}, {"regression", Classifies},
 	{"token_cls", "Classifies tokens"}, {"token_classification", "classifies tokens"}, {"ner", "classifies tokens"},

@@ -69,7 +69,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "dist.world", Kind: Whole, Unit: "GPUs"}, "devices", "num_gpus", "n_gpus")
 	add(Key{Setting: "link", Kind: Link}, "deepspeed", "deepspeed_config")
 	add(Key{Setting: "quantized", Kind: Switch, Means: FourBit}, "load_in_4bit", "use_4bit_quantization", "use_4bit")
-	add(Key{Setting: "quantized", Kind: Switch, Means: eightBit}, "load_in_8bit", "use_8bit_quantization", "use_8bit")
+	add(Key{Setting: "quantized", Kind: Switch, Means: EightBit}, "load_in_8bit", "use_8bit_quantization", "use_8bit")
 	add(Key{Setting: "quantized", Kind: Word, Words: plainBits}, "bits")
 	add(Key{Setting: "quantization.type", Kind: Word, Words: quantTypes}, "bnb_4bit_quant_type")
 	add(Key{Setting: "quantization.double", Kind: Switch}, "bnb_4bit_use_double_quant", "use_double_quant", "use_nested_quant")
@@ -79,7 +79,7 @@ func plainKeys() []Key {
 }
 
 // plainBits are numbers of bits of weights; 16 and 32 mean that weights are not quantized.
-var plainBits = []Term{{"4", FourBit}, {"8", eightBit}, {"16", ""}, {"32", ""}, {"", ""}}
+var plainBits = []Term{{"4", FourBit}, {"8", EightBit}, {"16", ""}, {"32", ""}, {"", ""}}
 
 // telling are the settings that make a file of an unknown system worth reading.
 var telling = []string{"batch", "accumulation", "positives", "negatives"}

@@ -55,7 +55,7 @@ func qloraKeys() []Key {
 		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Default: "0.0", Source: qloraArgs},
 		Key{Setting: "lora.targets", Kind: Names, Default: "all-linear", Source: qloraArgs + ": find_all_linear_names"},
 		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: qloraArgs + "; " + upcast},
-		Key{Setting: "quantized", Path: "bits", Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"16", ""}, {"32", ""}}, Means: "fewer bits", Default: "4",
+		Key{Setting: "quantized", Path: "bits", Kind: Word, Words: []Term{{"4", FourBit}, {"8", EightBit}, {"16", ""}, {"32", ""}}, Means: "fewer bits", Default: "4",
 			Quantizer: &Quantizer{Type: "nf4", Double: true}, Source: qloraArgs},
 		Key{Setting: "quantization.type", Path: "quant_type", Kind: Word, Words: quantTypes, Default: "nf4", Source: qloraArgs},
 		Key{Setting: "quantization.double", Path: "double_quant", Kind: Switch, Default: "true", Source: qloraArgs},

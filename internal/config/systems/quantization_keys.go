@@ -7,12 +7,12 @@ const (
 	axolotlBnb = "axolotl 0.19, loaders/model.py: _set_quantization_config"
 	swiftQuant = "ms-swift 4, arguments/base_args/quant_args.py"
 	factoryBnb = "llamafactory 0.9.5, model/model_utils/quantization.py"
-	eightBit   = "8 bits"
 )
 
 // The effects of quantization keys, for messages.
 const (
 	FourBit      = "4 bits"          // weights quantized to 4 bits
+	EightBit     = "8 bits"          // weights quantized to 8 bits
 	OtherLibrary = "another library" // not bitsandbytes
 )
 
@@ -43,10 +43,10 @@ func swiftBits(source string) Key {
 
 // quantBits returns a key for the number of bits.
 func quantBits(path, source string, by Quantizer) Key {
-	return Key{Setting: "quantized", Quantizer: &by, Path: path, Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}, {"none", ""}}, Means: "fewer bits", Source: source}
+	return Key{Setting: "quantized", Quantizer: &by, Path: path, Kind: Word, Words: []Term{{"4", FourBit}, {"8", EightBit}, {"", ""}, {"none", ""}}, Means: "fewer bits", Source: source}
 }
 
-// quantMethod returns the key that names the quantization library, for systems that support others than
+// quantMethod returns the key that names the quantization library, for systems that support libraries other than
 // bitsandbytes.
 func quantMethod(path, source string) Key {
 	return Key{Setting: "quant_method", Path: path, Kind: Word, Words: []Term{{"bnb", "bitsandbytes"}, {"bitsandbytes", "bitsandbytes"}}, Means: OtherLibrary, Source: source}

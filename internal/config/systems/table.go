@@ -144,10 +144,10 @@ type System struct {
 // All returns every system, most specific first: if a file matches several, the first is used.
 func All() []*System {
 	return []*System{
-		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
+		&gptNeoX, &deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &olmo, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
 		&xtuner, &lightning, &qloraScript, &trlScript, &hfScript, &nanogpt,
-		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &shell, &plain,
+		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &diffusers, &diffusersAdapters, &shell, &plain,
 	}
 }
 

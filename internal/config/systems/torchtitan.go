@@ -51,7 +51,7 @@ func torchtitanKeys() []Key {
 		splits("training.pipeline_parallel_degree", titan2024),
 		splits("experimental.pipeline_parallel_degree", titan2024),
 		shares("experimental.context_parallel_degree", titan2024),
-		either("float8.enable_float8_linear", "multiplies in 8 bits", titan2024),
+		either("float8.enable_float8_linear", "multiplies matrices in 8 bits", titan2024),
 		{Setting: "noted", Path: "model.converters", Kind: Present, Means: "replaces layers", Then: takesEither, Source: torchtitanJob},
 		{Setting: "noted", Path: "parallelism.data_parallel_replicate_degree", Kind: Above1, Means: "reduces gradients across replicas of the shards", Then: takesMore, Source: torchtitanJob},
 		{Setting: "noted", Path: "model.flavor", Kind: Present, Means: "is built from torchtitan's own layers, but transformers' are counted", Then: takesEither, Source: "torchtitan 0.2, models/llama3/model"},

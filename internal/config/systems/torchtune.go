@@ -42,7 +42,7 @@ func torchtuneKeys() []Key {
 		{Setting: "refused", Path: "early_exit_loss", Kind: Present, Means: "also computes a loss at inner layers", Source: torchtuneConfigs},
 		{Setting: "noted", Path: "layer_dropout", Kind: Present, Means: "skips layers at random", Then: takesLess, Source: torchtuneConfigs},
 		marked("ac_mode", takesMore, "torchtune, recipes/dev", Term{"selective", "checkpoints only some of the layers"}),
-		either("enable_fp8_training", "multiplies in 8 bits", "torchtune, recipes/full_finetune_distributed.py"),
+		either("enable_fp8_training", "multiplies matrices in 8 bits", "torchtune, recipes/full_finetune_distributed.py"),
 		splits("tensor_parallel_dim", torchtuneConfigs),
 		shares("context_parallel_dim", torchtuneConfigs),
 		less("fsdp_cpu_offload", offloadsAll, torchtuneConfigs),

@@ -66,8 +66,8 @@ type Commands struct {
 
 // RefusedCommand is a command that is not simulated. The first group of its pattern is the command.
 type RefusedCommand struct {
-	Text *pattern.Pattern
-	Does string // completes a sentence that begins with the command
+	Text *pattern.Pattern // matches the command; see above
+	Does string           // completes a sentence that begins with the command
 }
 
 // Started is a trainer and the text that identifies it.
@@ -101,6 +101,8 @@ type Behaviour struct {
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.
 	NamesTargets bool
+	// Denoises means that the program trains a diffusion model, which a file's name may say too.
+	Denoises bool
 	// LigerByKernel means that each of Liger's kernels has its own switch, which is off by default.
 	LigerByKernel bool
 }
@@ -119,8 +121,17 @@ type Loading struct {
 	LoopLoss string
 	// AnswerLoops maps the words for objectives to the trainer's loops that compare answers.
 	AnswerLoops map[string]string
+	// AnswersTRL is the TRL release that the trainer requires, if its DPO is TRL's; "" if the installed one decides.
+	AnswersTRL string
+	// AnswerKeys are refused keys that name the reference, by path. They are accepted if it is the model that is trained.
+	AnswerKeys []string
 	// OwnModel is the model that is built from the system's own keys; nil if files name a model.
 	OwnModel *OwnModel
+	// Describes translates the sizes of a model into a config.json. If no family has such layers, why completes a
+	// sentence that begins with the model. It is nil if files name a model or contain its config.json.
+	Describes func(sizes map[string]any) (config map[string]any, why string)
+	// DescribesAtTop means that the sizes are at the top of the file, spelled with _ or -.
+	DescribesAtTop bool
 	// Families is set if a model is named by its family and its size.
 	Families *Families
 	// FusesNothing means that the trainer does not fuse layers that transformers fuses.

@@ -19,6 +19,7 @@ var hfOptimizers = []Term{
 	{"sgd", "sgd"},
 	{"adafactor", "adafactor"}, {"adagrad", "adagrad"}, {"rmsprop", "rmsprop"},
 	{"adamw_bnb_8bit", "adamw-8bit"},
+	{"adamw_torch_8bit", "adamw-torchao-8bit"},
 	{"adamw_8bit", "adamw-8bit"},
 	{"paged_adamw_8bit", "adamw-8bit"},
 	{"lion_32bit", "lion"},

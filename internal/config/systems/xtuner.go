@@ -42,7 +42,7 @@ func xtunerKeys() []Key {
 		{Setting: "lora.peft", Kind: Switch, Default: "true", Source: xtunerModel + ": _prepare_for_lora; " + upcast},
 		{Setting: "lora.targets", Path: "model.lora.target_modules", Kind: Names, Default: "all-linear", Source: xtunerModel + ": find_all_linear_names"},
 		{Setting: "quantized", Path: "model.llm.quantization_config.load_in_4bit", Kind: Switch, Means: FourBit, Source: bnbConfig},
-		{Setting: "quantized", Path: "model.llm.quantization_config.load_in_8bit", Kind: Switch, Means: eightBit, Source: bnbConfig},
+		{Setting: "quantized", Path: "model.llm.quantization_config.load_in_8bit", Kind: Switch, Means: EightBit, Source: bnbConfig},
 		{Setting: "refused", Path: "model.ref_llm", Kind: Present, Means: comparesAnswers, Source: "xtuner 0.2, model/dpo.py"},
 		{Setting: "refused", Path: "model.reward_type", Kind: Present, Means: scoresAnswers, Source: "xtuner 0.2, model/reward.py"},
 		{Setting: "refused", Path: "model.visual_encoder", Kind: Present, Means: "also runs a model for images", Source: "xtuner 0.2, model/llava.py"},

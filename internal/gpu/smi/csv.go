@@ -25,11 +25,11 @@ func parseCSV(out []byte) (*gpu.Report, error) {
 	for n, line := range lines(out) {
 		cells := strings.SplitN(line, ", ", len(fields))
 		if len(cells) != len(fields) {
-			return nil, fmt.Errorf("line %d of its answer has %d columns, not %d: %q", n+1, len(cells), len(fields), clip(line))
+			return nil, fmt.Errorf("line %d of its output has %d columns, not %d: %q", n+1, len(cells), len(fields), clip(line))
 		}
 		d, err := device(cells)
 		if err != nil {
-			return nil, fmt.Errorf("line %d of its answer: %w", n+1, err)
+			return nil, fmt.Errorf("line %d of its output: %w", n+1, err)
 		}
 		r.Driver = cells[10]
 		r.Devices = append(r.Devices, d)

@@ -56,12 +56,12 @@ func parseSamples(out []byte) ([]gpu.Sample, error) {
 	for n, line := range lines(out) {
 		cells := strings.SplitN(line, ", ", len(sampled))
 		if len(cells) != len(sampled) {
-			return nil, fmt.Errorf("line %d of its answer has %d columns, not %d: %q", n+1, len(cells), len(sampled), clip(line))
+			return nil, fmt.Errorf("line %d of its output has %d columns, not %d: %q", n+1, len(cells), len(sampled), clip(line))
 		}
 		s := gpu.Sample{Maker: gpu.NVIDIA, UUID: cells[1], Name: strings.TrimSpace(cells[10])}
 		var err error
 		if s.Index, err = strconv.Atoi(cells[0]); err != nil || s.Index < 0 {
-			return nil, fmt.Errorf("line %d of its answer: index %q", n+1, clip(cells[0]))
+			return nil, fmt.Errorf("line %d of its output: index %q", n+1, clip(cells[0]))
 		}
 		total, ok := mebibytes(cells[2])
 		if !ok {

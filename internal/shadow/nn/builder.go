@@ -24,7 +24,10 @@ type Builder struct {
 	made           []*shadow.Tensor // parameters and buffers, in the order they were made
 	layers         []any            // each *Linear, *Embedding and buffer's *Tensor, in order
 	inputs         *Embedding       // the first embedding, returned by get_input_embeddings
+	inputGrads     bool             // the vision tower's embeddings require a gradient too
+	frozen         []string         // paths of modules that are not trained and get no adapters
 	outer          *Builder         // builder of the model that contains this one
+	beside         []*Builder       // builders of frozen models that are used together with this one
 	prefix         string           // path of this model inside outer
 	tied           []Tie
 	mapped         bool             // the table of quantized scales is on the GPU

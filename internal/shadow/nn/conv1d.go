@@ -26,6 +26,12 @@ func (l *Conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.quant != nil { // bitsandbytes replaced it with a Linear4bit
 		return l.Linear.Forward(fn, x)
 	}
+	if l.ia3 != nil && !x.World().Unadapted {
+		return l.ia3.forward(fn, x, func(x *shadow.Tensor) *shadow.Tensor {
+			inner := x.World().Func(x)
+			return inner.Return(l.base(inner, x))
+		})
+	}
 	if l.lora == nil || x.World().Unadapted {
 		return l.base(fn, x)
 	}

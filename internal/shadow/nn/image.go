@@ -26,6 +26,26 @@ func (l *Conv2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.Conv2d(l.Weight, l.Bias, l.Conv)
 }
 
+// Patches is an nn.Conv3d whose kernel covers the whole of each input, a patch of an image over a few frames.
+type Patches struct {
+	shadow.Path
+	Weight, Bias *shadow.Tensor // (out, in, frames, height, width) and (out); Bias may be nil
+}
+
+// Patches makes an nn.Conv3d for patches with square sides.
+func (b *Builder) Patches(at string, in, out, frames, side int, bias bool) *Patches {
+	l := &Patches{Path: shadow.Path(at), Weight: b.Parameter(at+".weight", out, in, frames, side, side)}
+	if bias {
+		l.Bias = b.Parameter(at+".bias", out)
+	}
+	return l
+}
+
+// Forward is nn.Conv3d.forward.
+func (l *Patches) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	return x.Patches(l.Weight, l.Bias)
+}
+
 // BatchNorm2d is nn.BatchNorm2d.
 type BatchNorm2d struct {
 	shadow.Path
@@ -45,6 +65,23 @@ func (b *Builder) BatchNorm2d(at string, width int) *BatchNorm2d {
 // Forward is nn.BatchNorm2d.forward.
 func (n *BatchNorm2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.BatchNorm(n.Weight, n.Bias, n.RunningMean, n.RunningVar)
+}
+
+// GroupNorm is nn.GroupNorm.
+type GroupNorm struct {
+	shadow.Path
+	Groups       int            // number of groups that channels are split into
+	Weight, Bias *shadow.Tensor // (channels)
+}
+
+// GroupNorm makes an nn.GroupNorm.
+func (b *Builder) GroupNorm(at string, groups, channels int) *GroupNorm {
+	return &GroupNorm{Path: shadow.Path(at), Groups: groups, Weight: b.Parameter(at+".weight", channels), Bias: b.Parameter(at+".bias", channels)}
+}
+
+// Forward is nn.GroupNorm.forward.
+func (n *GroupNorm) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	return x.GroupNorm(n.Groups, n.Weight, n.Bias)
 }
 
 // Sequential is nn.Sequential.

@@ -13,6 +13,7 @@ type Linear struct {
 	flipped      bool           // the weight is transposed
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
+	ia3          *ia3
 	output       bool     // the layer computes logits
 	parts        []string // names that LoRA targets may use for the parts of a fused layer; nil for other layers
 }
@@ -48,13 +49,16 @@ func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.output {
 		defer x.World().As(shadow.Logits)()
 	}
+	if l.ia3 != nil && !x.World().Unadapted {
+		return l.ia3.forward(fn, x, func(x *shadow.Tensor) *shadow.Tensor { return l.product(x) })
+	}
 	adapted := l.lora != nil && !x.World().Unadapted
 	switch {
 	case l.quant != nil && adapted:
 		inner := x.World().Func(x)
-		return l.lora.forward4bit(fn, x, inner.Return(l.forward4bit(inner, x)))
+		return l.lora.forwardQuantized(fn, x, inner.Return(l.forwardQuantized(inner, x)))
 	case l.quant != nil:
-		return l.forward4bit(fn, x)
+		return l.forwardQuantized(fn, x)
 	case !adapted:
 		return l.product(x)
 	}

@@ -96,6 +96,11 @@ func (q *quantState) dequantize(w *shadow.World) *shadow.Tensor {
 func (ad *adapter) forward4bit(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	fn.Let(result)
 	fn.Set(&result, result.Clone())
+	return ad.addTo(fn, x, result)
+}
+
+// addTo adds the adapters' output to the result of a layer with a quantized weight.
+func (ad *adapter) addTo(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	dtype, converts := result.DType(), x.World().AutocastType() == shadow.None
 	if converts {
 		fn.Set(&x, x.To(ad.a.Weight.DType()))

@@ -12,18 +12,25 @@ import (
 // Lora configures which linear layers get low-rank adapters. Everything else is frozen. Each family's default
 // targets are in family/facts.go.
 type Lora struct {
-	Rank    int             // rank of the adapter matrices
-	Dropout float64         // dropout on the adapters' input
-	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
-	PEFT    bool            // implement PEFT's behaviour, with adapters in float32
-	DoRA    bool            // also train the lengths of the weights' rows
-	Save    []string        // layers that are trained in full: PEFT's modules_to_save
-	Fresh   bool            // in LitGPT's layers, padding makes a copy, as it did in 2023
+	Rank        int                  // rank of the adapter matrices
+	Dropout     float64              // dropout on the adapters' input
+	Targets     map[string]bool      // the end of a module's path: c_proj, mlp.c_proj
+	PEFT        bool                 // implement PEFT's behaviour, with adapters in float32
+	DoRA        bool                 // also train the lengths of the weights' rows
+	AsBase      bool                 // PEFT's adapters keep the type of the weights they adapt
+	Feedforward map[string]bool      // IA3's targets whose inputs are scaled, not their outputs
+	Save        []string             // layers that are trained in full: PEFT's modules_to_save
+	IA3         bool                 // train vectors that scale inputs and outputs instead: PEFT's IA3
+	Matches     func(at string) bool // instead of Targets: PEFT's target_modules as a regular expression for whole paths
+	Fresh       bool                 // in LitGPT's layers, padding makes a copy, as it did in 2023
 }
 
 // adapts reports whether a target names the module at a path. Like PEFT, it compares whole path components from
 // the end.
 func (l Lora) adapts(at string) bool {
+	if l.Matches != nil {
+		return l.Matches(at)
+	}
 	for i := len(at) - 1; i >= 0; i-- {
 		if at[i] == '.' && l.Targets[at[i+1:]] {
 			return true
@@ -56,6 +63,10 @@ func (b *Builder) AddLora(l Lora) {
 		p.SetTrained(false)
 	}
 	layers, dtype := b.layers, b.DType
+	if l.IA3 {
+		b.addIA3(layers, l)
+		return
+	}
 	if !l.PEFT {
 		b.DType = shadow.Float32
 	}
@@ -63,6 +74,7 @@ func (b *Builder) AddLora(l Lora) {
 	b.DType = dtype
 	b.save(layers, l)
 	switch {
+	case l.PEFT && l.AsBase:
 	case l.PEFT:
 		castAdapters(layers, shadow.Float32)
 	case dtype.Half():
@@ -73,7 +85,7 @@ func (b *Builder) AddLora(l Lora) {
 // adapt makes the adapters.
 func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
-		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
+		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) && !within(lin.At(), b.frozen) {
 			held := b.DType
 			if lin.quant != nil { // the model's type cannot be read from a quantized weight
 				b.DType = shadow.Float32
@@ -99,7 +111,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 func (b *Builder) Adapted() bool {
 	return slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
-		return ok && lin.lora != nil
+		return ok && (lin.lora != nil || lin.ia3 != nil)
 	})
 }
 
@@ -173,10 +185,40 @@ func (ad *adapter) cast(dt shadow.DType) {
 
 // EnableInputRequireGrads makes the output of the input embedding a leaf that requires a gradient, so that
 // gradients flow through checkpointed layers with frozen weights.
+//
+// A model inside the model, such as a vision tower, has input embeddings of its own, whose output requires a gradient
+// too (transformers 5.17, modeling_utils.py). TowerInput is called for it.
 func (b *Builder) EnableInputRequireGrads() {
+	b.inputGrads = true
 	if b.inputs != nil {
 		b.inputs.grads = true
 	}
+}
+
+// TowerInput is the hook on the output of a vision tower's input embeddings.
+func (b *Builder) TowerInput(out *shadow.Tensor) *shadow.Tensor {
+	if b.inputGrads && !out.RequiresGrad() && out.World().GradEnabled() {
+		out.SetTrained(true)
+	}
+	return out
+}
+
+// Inputs makes an embedding the one that get_input_embeddings returns.
+func (b *Builder) Inputs(e *Embedding) { b.inputs = e }
+
+// Freeze stops training the parameters whose path lies inside one of the modules. Their layers get no adapters.
+func (b *Builder) Freeze(modules []string) {
+	for _, p := range b.all {
+		if within(p.Name(), modules) {
+			p.SetTrained(false)
+		}
+	}
+	b.frozen = append(b.frozen, modules...)
+}
+
+// within reports whether a path lies inside one of the modules.
+func within(path string, modules []string) bool {
+	return slices.ContainsFunc(modules, func(m string) bool { return shadow.Within(path, m) })
 }
 
 // NoisyInputs adds noise to the output of the input embedding, or stops doing so: transformers' hook for

@@ -76,8 +76,27 @@ func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
 }
 
-// ToCard is model.to("cuda").
-func (b *Builder) ToCard() { b.apply((*shadow.Tensor).Fill) }
+// ToCard is model.to("cuda"). The models beside it follow.
+func (b *Builder) ToCard() {
+	b.apply((*shadow.Tensor).Fill)
+	for _, other := range b.beside {
+		other.ToCard()
+	}
+}
+
+// Beside returns a builder for a frozen model that is used together with this one, but is not part of it.
+func (b *Builder) Beside(dt shadow.DType) *Builder {
+	other := &Builder{W: b.W, DType: dt}
+	b.beside = append(b.beside, other)
+	return other
+}
+
+// FreezeAll stops the training of all parameters.
+func (b *Builder) FreezeAll() {
+	for _, p := range b.all {
+		p.SetTrained(false)
+	}
+}
 
 // ToHost is model.cpu(). Gradients move with their parameters.
 func (b *Builder) ToHost() {

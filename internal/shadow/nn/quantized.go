@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// bitsandbytes' 4-bit weights and their sizes, 0.50 (nn/modules.py and functional.py), as from_pretrained in
+// bitsandbytes' quantized weights. This file has the sizes of 4-bit ones, 0.50 (nn/modules.py and functional.py), as from_pretrained in
 // transformers 5.17 loads them (core_model_loading.py, quantizers/quantizer_bnb_4bit.py): each weight is moved to
 // the GPU in full, quantized there, and freed before the next one.
 
@@ -24,6 +24,7 @@ const (
 // Quantization describes how the frozen weights of linear layers are quantized. The choice of 4-bit type does not
 // affect memory.
 type Quantization struct {
+	Eight    bool         // 8-bit weights; 4-bit otherwise
 	Double   bool         // double quantization: scales are quantized to 8 bits
 	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs and dequantized weights are cast to it
 	Storage  shadow.DType // bnb_4bit_quant_storage: the type of the tensor that holds quantized weights; None means uint8
@@ -40,6 +41,23 @@ type quantState struct {
 	compute shadow.DType
 	double  bool
 	scales  int // number of scales
+	eight   bool
+}
+
+// forwardQuantized runs a layer with a quantized weight, without its adapters.
+func (l *Linear) forwardQuantized(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	if l.quant.eight {
+		return l.forward8bit(fn, x)
+	}
+	return l.forward4bit(fn, x)
+}
+
+// forwardQuantized adds the adapters' output to the result of a layer with a quantized weight.
+func (ad *adapter) forwardQuantized(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
+	if ad.of.quant.eight {
+		return ad.forward8bit(fn, x, result)
+	}
+	return ad.forward4bit(fn, x, result)
 }
 
 // Quantize loads a model whose parameters are on the meta device: weights of linear layers are quantized,
@@ -52,15 +70,21 @@ func (b *Builder) Quantize(p Quantization) {
 		}
 	}
 	if !p.Sharded {
-		b.warmUp(layers)
+		b.warmUp(layers, p)
 	}
 	b.Meta, b.W.Loaded = false, b.DType
+	var formats []*shadow.Tensor
 	for _, t := range loadOrder(b.all) {
-		if lin := layers[t]; lin != nil {
+		if lin := layers[t]; lin != nil && p.Eight {
+			formats = append(formats, b.quantize8bit(lin, p))
+		} else if lin != nil {
 			b.quantize(lin, p)
 		} else if !p.Sharded {
 			t.Fill()
 		}
+	}
+	for _, t := range formats {
+		t.Drop()
 	}
 	if p.Prepare {
 		b.castToFloat32()

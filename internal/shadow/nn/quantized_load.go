@@ -16,12 +16,15 @@ import (
 
 // warmUp is caching_allocator_warmup: memory for the whole model is allocated at once and freed, so that
 // the allocator has it cached.
-func (b *Builder) warmUp(layers map[*shadow.Tensor]*Linear) {
+func (b *Builder) warmUp(layers map[*shadow.Tensor]*Linear, p Quantization) {
 	halves := 0 // in half bytes: one for each 4-bit element
 	for _, t := range b.all {
-		if layers[t] != nil {
+		switch {
+		case layers[t] != nil && p.Eight:
+			halves += 2 * t.Numel()
+		case layers[t] != nil:
 			halves += t.Numel()
-		} else {
+		default:
 			halves += 2 * int(t.Bytes())
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // ModuleAt is a module of a model, as named_modules() lists it.
 type ModuleAt struct {
-	Path string
+	Path string // its path in the model
 	Kind string // class in torch.nn or transformers: "Linear", "ModuleList"; "" for one of the model's own classes
 }
 

@@ -41,13 +41,15 @@ func (a *adafactor) Step() {
 	fn := a.w.Func()
 	var grad, weight, update *shadow.Tensor
 	for _, p := range withGrad(a.params) {
-		fn.Set(&grad, p.Grad().To(shadow.Float32))
+		fn.Set(&grad, p.Grad()) // drops the previous float32 copy before the next one is made
+		fn.Set(&grad, grad.To(shadow.Float32))
 		s := a.state[p]
 		if s == nil {
 			s = a.init(p, grad)
 			a.state[p] = s
 		}
-		fn.Set(&weight, p.To(shadow.Float32))
+		fn.Set(&weight, p)
+		fn.Set(&weight, weight.To(shadow.Float32))
 		size := rms(weight).Hold()
 		s.rms.Drop()
 		s.rms = size

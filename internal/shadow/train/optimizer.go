@@ -26,24 +26,25 @@ type Optimizer interface {
 
 // optimizers maps the names used in a setup to optimizers.
 var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optimizer{
-	"adamw":        newAdam, // foreach, PyTorch's default
-	"adamw-fused":  newAdamFused,
-	"adamw-loop":   newAdamLoop,
-	"adam":         newAdam, // without weight decay, Adam and AdamW make the same allocations
-	"adam-fused":   newAdamFused,
-	"adam-loop":    newAdamLoop,
-	"adam-amsgrad": newAmsgrad, // also AdamW with amsgrad
-	"adamax":       newAdamax,
-	"nadam":        newNAdam,
-	"radam":        newRAdam,
-	"sgd":          newSGD,
-	"sgd-momentum": newSGDMomentum,
-	"adafactor":    newAdafactor,
-	"rmsprop":      newRMSprop,
-	"adagrad":      newAdagrad,
-	"lion":         newLion,
-	"adamw-8bit":   newAdam8bit,
-	"lion-8bit":    newLion8bit,
+	"adamw":              newAdam, // foreach, PyTorch's default
+	"adamw-fused":        newAdamFused,
+	"adamw-loop":         newAdamLoop,
+	"adam":               newAdam, // without weight decay, Adam and AdamW make the same allocations
+	"adam-fused":         newAdamFused,
+	"adam-loop":          newAdamLoop,
+	"adam-amsgrad":       newAmsgrad, // also AdamW with amsgrad
+	"adamax":             newAdamax,
+	"nadam":              newNAdam,
+	"radam":              newRAdam,
+	"sgd":                newSGD,
+	"sgd-momentum":       newSGDMomentum,
+	"adafactor":          newAdafactor,
+	"rmsprop":            newRMSprop,
+	"adagrad":            newAdagrad,
+	"lion":               newLion,
+	"adamw-8bit":         newAdam8bit,
+	"lion-8bit":          newLion8bit,
+	"adamw-torchao-8bit": newTorchaoAdam,
 }
 
 // OptimizerNames lists the names that NewOptimizer accepts, in order.

@@ -14,9 +14,9 @@ import (
 
 // CSV writes a row for each card sample and each step, with the state at that moment.
 type CSV struct {
-	Out   io.WriteCloser
-	Name  string
-	Warn  func(string)
+	Out   io.WriteCloser // the file
+	Name  string         // name of the file, for messages
+	Warn  func(string)   // shows a warning to the user
 	rows  *csv.Writer
 	fails bool
 }

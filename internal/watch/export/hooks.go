@@ -17,15 +17,15 @@ import (
 // Hook is a command that runs when a state is reached.
 type Hook struct {
 	State   watch.State // "" means any state
-	Command []string
+	Command []string    // the program and its arguments
 }
 
 // Hooks runs commands when the state changes. They run in the background: a slow one delays nothing, and a failure is
 // reported.
 type Hooks struct {
-	List []Hook
+	List []Hook                                              // the commands
 	Run  func(ctx context.Context, args, env []string) error // starts a program and waits for it
-	Warn func(string)
+	Warn func(string)                                        // shows a warning to the user
 
 	wait sync.WaitGroup
 }

@@ -13,12 +13,15 @@ import (
 
 // Lines writes a line when the state changes, after every few steps, and at the end.
 type Lines struct {
-	Out   io.Writer
+	Out   io.Writer                            // where lines go
 	Every int                                  // steps between lines; 0 means a line only when the state changes
 	Write func(io.Writer, watch.Reading) error // formats a line
 
+	Once bool // omits a last line that says the same as the one before
+
 	next  int  // the step of the next line
 	ended bool // the last event had a line
+	last  watch.Reading
 }
 
 // Event writes a line if one is due.
@@ -33,12 +36,15 @@ func (l *Lines) Event(e watch.Event, w *watch.Watcher, changed bool) error {
 	if !l.ended {
 		return nil
 	}
+	l.last = r
 	return l.Write(l.Out, r)
 }
 
 // Close writes the last line.
 func (l *Lines) Close(w *watch.Watcher) error {
-	if l.ended || w.Now().State == "" {
+	now := w.Now()
+	said := l.Once && now.State == l.last.State && now.Step == l.last.Step && now.Why == l.last.Why
+	if l.ended || said || now.State == "" {
 		return nil
 	}
 	return l.Write(l.Out, w.Now())

@@ -13,7 +13,7 @@ import (
 // Record writes a recording: each event as one line, immediately, so that little is lost if snug is killed. If the
 // disk is full, it warns once and retries with every event; a note counts the lines that could not be written.
 type Record struct {
-	Out  io.WriteCloser
+	Out  io.WriteCloser    // the file
 	Name string            // name of the file, for messages
 	Warn func(text string) // shows a warning to the user
 

@@ -14,10 +14,10 @@ import (
 // TensorBoard writes scalars for TensorBoard: the memory of each step, and card samples at the current step, or at
 // the current second if no process reports steps.
 type TensorBoard struct {
-	Out   io.WriteCloser
-	Name  string
-	Start float64 // when watching began, in seconds since 1970
-	Warn  func(string)
+	Out   io.WriteCloser // the file
+	Name  string         // name of the file, for messages
+	Start float64        // when watching began, in seconds since 1970
+	Warn  func(string)   // shows a warning to the user
 
 	begun, fails bool
 	file         eventFile

@@ -16,8 +16,8 @@ import (
 
 // Command is a run that snug starts.
 type Command struct {
-	Args           []string
-	Env            []string
+	Args           []string         // the program and its arguments
+	Env            []string         // its environment, NAME=value
 	Stdin          *os.File         // nil means no input
 	Stdout, Stderr io.Writer        // receive the command's output
 	Runner         run.Runner       // nil means that the command runs on this machine

@@ -16,9 +16,9 @@ import (
 
 // Canvas describes the screen: its size and what it can show.
 type Canvas struct {
-	Width, Height int
-	Color         bool
-	Unicode       bool
+	Width, Height int      // in characters
+	Color         bool     // the screen shows colours
+	Unicode       bool     // the screen shows block characters
 	Card          int      // the card whose curve is shown, as an index in the list
 	Paused        bool     // the view is frozen
 	Speed         float64  // speed of a replay; 0 means live

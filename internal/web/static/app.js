@@ -110,7 +110,7 @@ async function findBest() {
     const best = p.recommended;
     $("plan-text").textContent = best
       ? `${p.change || "Nothing to change"}: ${bytes(best.estimate.device_peak)}${best.samples_per_second ? `, ${speed(best)} samples/s (now ${speed(p.current) || "does not fit"})` : ""}.`
-      : `Nothing fits at these settings.${p.rescue?.length ? " It would fit with: " + p.rescue.join(", ") + "." : ""}`;
+      : `Nothing fits with these settings.${p.rescue?.length ? " It would fit with: " + p.rescue.join(", ") + "." : ""}`;
     const take = (c) => element("button", { type: "button", on: { click: () => adopt(c.settings) } }, "Use");
     rows($("ladder"), ["", "settings", "memory", "samples/s", ""], p.ladder.map((r) => [r.name, words(r.settings), bytes(r.estimate.device_peak), speed(r), take(r)]));
     $("levers").replaceChildren(...p.levers.map((l) => element("li", {}, `${l.change}: saves ${bytes(l.saves)}${l.costs ? "; " + l.costs : ""}`)));
@@ -163,7 +163,7 @@ async function openSnapshot(file) {
     $("drawing").src = s.page;
     $("drawing").hidden = false;
     const r = await get(`/snapshots/${s.id}/replay`);
-    rows($("outcomes"), ["allocator settings", "reserved"], r.outcomes.map((o) => [o.conf || "as recorded by default", bytes(o.peak_reserved)]));
+    rows($("outcomes"), ["allocator settings", "reserved"], r.outcomes.map((o) => [o.conf || "PyTorch's defaults", bytes(o.peak_reserved)]));
   } catch (e) {
     $("snapshot-text").textContent = e.message;
     $("drawing").hidden = true;

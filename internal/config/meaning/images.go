@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+
+	"snug/internal/setup"
+)
+
+// Models with a vision tower: which parts a trainer freezes, and which images the samples have. The number of images
+// is in the data; some trainers limit their size.
+
+// settleImages fills in the frozen parts, and an image of the largest size that the trainer allows.
+func (r *Run) settleImages(out map[string]any) {
+	name := r.seeingModel(out)
+	if name == "" {
+		return
+	}
+	var frozen []any
+	for _, part := range setup.VisionParts() {
+		if r.ValueOrDefault("freeze."+part) == true {
+			frozen = append(frozen, part)
+		}
+	}
+	if len(frozen) > 0 && !r.setInSnugFile("freeze") {
+		out["freeze"] = frozen
+	}
+	if side := r.largestImage(name); side > 0 && !r.setInSnugFile("images") {
+		out["images"], out["image_size"] = 1.0, float64(side)
+	}
+}
+
+// seeingModel returns the name of the run's model if it has a vision tower.
+func (r *Run) seeingModel(fields map[string]any) string {
+	model, _ := fields["model"].(map[string]any)
+	name, _ := model["name"].(string)
+	if !setup.SeesImages(name) {
+		return ""
+	}
+	return name
+}
+
+// largestImage returns the side of the largest square image that the trainer passes to the model; 0 if it has no limit.
+func (r *Run) largestImage(name string) int {
+	pixels, _ := r.ValueOrDefault("image.pixels").(int)
+	return setup.LargestSide(name, pixels)
+}
+
+// openImages lists the images as missing if the model sees images and no file limits their size.
+func (r *Run) openImages(fields map[string]any) []Missing {
+	if name := r.seeingModel(fields); name == "" || fields["images"] != nil || setup.FixedImages(name) {
+		return nil
+	}
+	return []Missing{{"images", "the model sees images, whose number and size are in the data; give --images N and --image-size PIXELS, or --images 0 for training on text alone"}}
+}
+
+// assumedImages returns the warning that a number of images is assumed.
+func (r *Run) assumedImages(run map[string]any) []string {
+	fields := r.Fields()
+	if fields["images"] == nil || fields["images"] != run["images"] || fields["image_size"] != run["image_size"] {
+		return nil
+	}
+	return []string{fmt.Sprintf("the number of images per sample is in the data; one of %v by %[1]v pixels, the largest that %s passes on, is assumed; for others give --images and --image-size", fields["image_size"], r.Trainer().Title)}
+}

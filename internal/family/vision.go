@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// Vision describes how a model type sees images.
+type Vision struct {
+	// Parts maps the parts that trainers freeze to the paths of their modules.
+	Parts map[string][]string
+
+	fit func(c *Config, height, width int) Image
+}
+
+// The parts of a model for images and text.
+const (
+	VisionTower = "vision"    // the tower that sees the images
+	Projector   = "projector" // what turns its hidden states into features: a projector or a merger
+	Language    = "language"  // the text model, including its embeddings and its head
+)
+
+// VisionParts lists the parts that can be frozen.
+func VisionParts() []string { return []string{VisionTower, Projector, Language} }
+
+// Image is an image as a tower sees it, after the processor has resized it.
+type Image struct {
+	Height, Width int  // in pixels
+	Tokens        int  // that stand for it in the text
+	Extra         int  // tokens of text that the processor puts around it
+	Fixed         bool // every image has this size
+}
+
+// Fit returns an image of a given size as a model's processor resizes it. A size of 0 by 0 is that of a model whose tower
+// sees every image in the same size; for others the result then has no tokens.
+func (v *Vision) Fit(config map[string]any, height, width int) Image {
+	return v.fit(NewConfig(config), height, width)
+}
+
+// Modules returns the paths of the parts' modules.
+func (v *Vision) Modules(parts []string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
+		if slices.Contains(parts, name) {
+			out = append(out, v.Parts[name]...)
+		}
+	}
+	return out
+}
+
+// qwenVision describes Qwen2-VL and its successors: images of any size, in multiples of a token's side.
+func qwenVision(patch int, merger ...string) *Vision {
+	return &Vision{
+		Parts: map[string][]string{
+			VisionTower: {"model.visual.patch_embed", "model.visual.pos_embed", "model.visual.blocks"},
+			Projector:   append([]string{"model.visual.merger"}, merger...),
+			Language:    {"model.language_model", "lm_head"},
+		},
+		fit: func(c *Config, height, width int) Image {
+			v := c.within("vision_config")
+			merge := v.Positive("spatial_merge_size", 2)
+			side := v.Positive("patch_size", patch) * merge
+			i := Image{Height: rounded(height, side), Width: rounded(width, side), Extra: tokensBetween}
+			i.Tokens = (i.Height / side) * (i.Width / side)
+			return i
+		},
+	}
+}
+
+// rounded returns the nearest multiple of step that is not 0, as smart_resize of Qwen2VLImageProcessor does; halves are
+// rounded to even.
+func rounded(n, step int) int {
+	if n == 0 {
+		return 0
+	}
+	return max(int(math.RoundToEven(float64(n)/float64(step))), 1) * step
+}
