@@ -18,14 +18,16 @@ import (
 
 // namesModels lists the files that may name a model type, because they are about one trainer or one measured run.
 var namesModels = []string{
-	"internal/config/meaning/fields.go",    // nanotron's own model is Llama
-	"internal/config/systems/nanogpt.go",   // nanoGPT's own script
-	"internal/config/systems/olmo.go",      // OLMo's trainer has its own model
-	"internal/config/systems/gpt_neox.go",  // GPT-NeoX has its own model, which is Llama's if its norms are
-	"internal/config/meaning/own_model.go", // the same
-	"internal/cli/optimize_today.go",       // the example shown in an empty folder
-	"internal/run/launcher.go",             // a package manager with the same name
-	"internal/plan/choices/runs.go",        // the measured runs
+	"internal/config/meaning/fields.go",     // nanotron's own model is Llama
+	"internal/config/systems/nanogpt.go",    // nanoGPT's own script
+	"internal/config/systems/olmo.go",       // OLMo's trainer has its own model
+	"internal/config/systems/gpt_neox.go",   // GPT-NeoX has its own model, which is Llama's if its norms are
+	"internal/config/meaning/own_model.go",  // the same
+	"internal/cli/optimize_today.go",        // the example shown in an empty folder
+	"internal/run/launcher.go",              // a package manager with the same name
+	"internal/web/openapi.go",               // examples in the description of the API
+	"internal/config/branches/arguments.go", // a variable's name
+	"internal/plan/choices/runs.go",         // the measured runs
 }
 
 // TestOneTableOfModels checks that only package family mentions model types by name.

@@ -74,11 +74,13 @@ func TestEveryWordHasAConstant(t *testing.T) {
 		"optimizer":            {Adafactor, Adagrad, Adam, AdamAmsgrad, AdamFused, AdamLoop, Adamax, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, AdamWTorchAO8Bit, Lion, Lion8Bit, NAdam, RAdam, RMSprop, SGD, SGDMomentum},
 		"reference":            {ReferenceModel, ReferenceAdapters, ReferenceBefore, ReferenceNone},
 		"loss":                 {ModelLoss, TRLLoss, LigerLoss, UnslothLoss},
-		"unsloth":              {UnslothRope, UnslothNorm},
+		"unsloth":              {UnslothRope, UnslothNorm, UnslothLoRA},
 		"freeze":               {VisionTower, Projector, Language},
 		"liger":                {LigerRope, LigerNorm, LigerMLP, LigerAll},
 		"attention":            {SDPA, Eager, Flash},
-		"lora.tuner":           {LoRATuner, IA3Tuner},
+		"lora.tuner":           {LoRATuner, IA3Tuner, AdaLoRA, VeRA, LoHa, LoKr, OFT, PromptTuning, PTuning, PrefixTuning},
+		"quantization.method":  {BitsAndBytes, GPTQ, AWQ},
+		"quantization.kernel":  {GPTQModel, TritonV2},
 		"quantization.type":    {NF4, FP4},
 		"quantization.compute": {BFloat16, Float16, Float32}, "quantization.adapters": {BFloat16, Float16, Float32},
 		"dist.kind":        {DDP, FSDP1, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3},
@@ -106,8 +108,8 @@ func TestSetupComesBack(t *testing.T) {
 	want := &Setup{
 		ID: "x", Model: Model{Name: "gpt2", Head: CausalLM}, Batch: 2, Seq: 64, TargetSeq: 3, Lengths: "30,50", Tokenizer: "tokenizer.json", Seed: 2, Loop: ScriptLoop, Images: 1, ImageSize: 28, ImageWidth: 56, Freeze: []Part{VisionTower}, Positives: 4, Negatives: 5, Choices: 6, Completion: 9, Resolution: 64, Reference: ReferenceModel, Precision: AmpBF16,
 		Weights: BFloat16, Optimizer: Lion, Checkpointing: true, Loss: TRLLoss, Liger: []LigerLayer{LigerNorm}, Unsloth: []UnslothLayer{UnslothRope}, Attention: Eager,
-		AttentionMask: &yes, Accumulation: 6, Clip: true, Compile: true, Evaluation: &Evaluation{3, 2, 9, true}, SetToNone: &yes, UseReentrant: &yes, LoRA: &LoRA{7, 8, 0.5, []string{"c_attn"}, true, LoRATuner, nil, true, []string{"lm_head"}},
-		Quantization: &Quantization{4, FP4, true, Float16, true, true, BFloat16}, Allocator: "expandable_segments:True",
+		AttentionMask: &yes, Accumulation: 6, Clip: true, Compile: true, Evaluation: &Evaluation{3, 2, 9, true}, SetToNone: &yes, UseReentrant: &yes, LoRA: &LoRA{Rank: 7, Alpha: 8, Dropout: 0.5, Targets: []string{"c_attn"}, PEFT: true, Tuner: LoRATuner, DoRA: true, Save: []string{"lm_head"}},
+		Quantization: &Quantization{4, GPTQ, 64, TritonV2, FP4, true, Float16, true, true, BFloat16}, Allocator: "expandable_segments:True",
 		Dist: &Dist{FSDP2, 8, true, BFloat16, Float32, LoadSharded}, Limit: 9, Versions: Versions{"2.11", "5.1", "13.0", "0.50", "0.21", "1.16", "1.15"}, Steps: 10,
 	}
 	for f, v := range reflect.ValueOf(*want).Fields() {

@@ -11,25 +11,29 @@ import (
 	"testing"
 )
 
-// TestReadmeIsTheExample checks that the program in the README is one of the examples tested here.
-func TestReadmeIsTheExample(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestProgramsAreExamples checks that the programs in the README and in docs/go.md are parts of the examples tested here.
+func TestProgramsAreExamples(t *testing.T) {
 	examples, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "```go\n")
-	program, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("the README contains no Go code")
-	}
-	for line := range strings.Lines(program) {
-		line, says, _ := strings.Cut(strings.TrimSpace(line), " // ")
-		if !strings.Contains(string(examples), "\t"+line+"\n") || says != "" && !strings.Contains(string(examples), "// reserved: "+says+"\n") {
-			t.Errorf("no example has %q", line)
+	for file, least := range map[string]int{"README.md": 1, "docs/go.md": 7} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs := strings.Split(string(text), "```go\n")[1:]
+		if len(programs) < least {
+			t.Errorf("%s has %d programs, want %d", file, len(programs), least)
+		}
+		for _, program := range programs {
+			program, _, _ = strings.Cut(program, "```")
+			for line := range strings.Lines(program) {
+				line, says, _ := strings.Cut(strings.TrimSpace(line), " // ")
+				if !strings.Contains(string(examples), "\t"+line+"\n") || says != "" && !strings.Contains(string(examples), "// reserved: "+says+"\n") {
+					t.Errorf("%s: no example has %q", file, line)
+				}
+			}
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 type ReplayOptions struct {
 	// Torch is the version of PyTorch whose allocator is used; empty means the recorded one.
 	Torch string
-	// Allocator is a PYTORCH_ALLOC_CONF string; nil means the recorded options.
+	// Allocator is a PYTORCH_CUDA_ALLOC_CONF string; nil means the recorded options.
 	Allocator *string
 	// Limit is the most memory that may be reserved; 0 means no limit.
 	Limit Bytes
@@ -58,7 +58,7 @@ type ReplayOOM struct {
 
 // ReplayOutcome is the outcome of a replay with one allocator setting.
 type ReplayOutcome struct {
-	Conf          string `json:"conf"`           // a PYTORCH_ALLOC_CONF string; empty is the default
+	Conf          string `json:"conf"`           // a PYTORCH_CUDA_ALLOC_CONF string; empty is the default
 	PeakAllocated Bytes  `json:"peak_allocated"` // the most bytes in tensors
 	PeakReserved  Bytes  `json:"peak_reserved"`  // the most bytes that PyTorch reserved
 	Fits          *bool  `json:"fits,omitempty"` // whether it stayed within the limit; nil if there is none

@@ -85,7 +85,7 @@ type Setup struct {
 	LoRA *LoRA `json:"lora,omitempty"`
 	// Quantization describes how the weights frozen by LoRA are quantized.
 	Quantization *Quantization `json:"quantization,omitempty"`
-	// Allocator is a PYTORCH_ALLOC_CONF string.
+	// Allocator is a PYTORCH_CUDA_ALLOC_CONF string.
 	Allocator string `json:"allocator,omitempty"`
 	// Dist distributes the run over GPUs. Figures are for one GPU.
 	Dist *Dist `json:"dist,omitempty"`
@@ -125,7 +125,7 @@ type Model struct {
 
 // LoRA freezes everything except low-rank adapters on the named linear layers.
 type LoRA struct {
-	// Rank is the rank of the adapters. It is required, except with IA3.
+	// Rank is the rank of the adapters. It is required, except with the tuners that have none.
 	Rank int `json:"rank,omitempty"`
 	// Alpha scales the adapters' output. It does not affect memory.
 	Alpha float64 `json:"alpha,omitempty"`
@@ -137,8 +137,17 @@ type LoRA struct {
 	// PEFT says whether the PEFT library makes the adapters, which are then float32, with inputs cast to match. It is
 	// implied if Targets is empty.
 	PEFT bool `json:"peft,omitempty"`
-	// Tuner is PEFT's method; the default is LoRATuner. IA3Tuner has no Rank.
+	// Tuner is PEFT's method; the default is LoRATuner. IA3Tuner and the tuners with virtual tokens have no Rank.
 	Tuner Tuner `json:"tuner,omitempty"`
+	// VirtualTokens is the number of virtual tokens that PromptTuning, PTuning and PrefixTuning add to each sample.
+	VirtualTokens int `json:"virtual_tokens,omitempty"`
+	// EncoderHidden is the width of PTuning's encoder, or of PrefixTuning's with Projection. The default is that of the model's
+	// embeddings or, for a prefix, of its keys.
+	EncoderHidden int `json:"encoder_hidden,omitempty"`
+	// Projection is PrefixTuning's prefix_projection: an MLP computes the prefix from embeddings.
+	Projection bool `json:"prefix_projection,omitempty"`
+	// OFTBlockSize is the size of the blocks that OFT rotates; the default is 32.
+	OFTBlockSize int `json:"oft_block_size,omitempty"`
 	// Feedforward lists the targets whose inputs IA3 scales, instead of their outputs.
 	Feedforward []string `json:"feedforward,omitempty"`
 	// DoRA is PEFT's use_dora.
@@ -160,11 +169,17 @@ type Evaluation struct {
 	KeepsLogits bool `json:"keeps_logits,omitempty"`
 }
 
-// Quantization describes frozen weights quantized by bitsandbytes, with PEFT adapters on top: QLoRA. The fields are
-// those of transformers' BitsAndBytesConfig.
+// Quantization describes quantized frozen weights with PEFT adapters on top: QLoRA, if bitsandbytes quantizes them. The
+// fields are those of transformers' BitsAndBytesConfig and GPTQConfig.
 type Quantization struct {
-	// Bits must be 4 or 8; other widths are not simulated.
+	// Bits must be 4 or 8; GPTQ also has 2 and 3, and AWQ only 4.
 	Bits int `json:"bits"`
+	// Method is the library that quantized the weights; the default is BitsAndBytes.
+	Method QuantMethod `json:"method,omitempty"`
+	// Group is how many inputs share a scale in weights quantized by GPTQ or AWQ: 128 by default, -1 for all of them.
+	Group int `json:"group_size,omitempty"`
+	// Kernel says which layers compute with weights quantized by GPTQ; the default is GPTQModel.
+	Kernel GPTQKernel `json:"kernel,omitempty"`
 	// Type is the number format of the bits.
 	Type QuantType `json:"type,omitempty"`
 	// Double says whether the scales are quantized too.

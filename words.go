@@ -150,6 +150,7 @@ type UnslothLayer string
 const (
 	UnslothRope UnslothLayer = "rope" // the rotation of queries and keys
 	UnslothNorm UnslothLayer = "norm"
+	UnslothLoRA UnslothLayer = "lora" // the attention's quantized layers with their adapters
 )
 
 // Part is a part of a model with a vision tower.
@@ -157,7 +158,7 @@ type Part string
 
 // The parts.
 const (
-	VisionTower Part = "vision"    // the tower that sees the images
+	VisionTower Part = "vision"    // the tower that encodes the images
 	Projector   Part = "projector" // what turns its hidden states into features: a projector or a merger
 	Language    Part = "language"  // the text model, with its embeddings and its head
 )
@@ -178,8 +179,17 @@ type Tuner string
 
 // The methods.
 const (
-	LoRATuner Tuner = "lora" // the default
-	IA3Tuner  Tuner = "ia3"  // vectors that scale the layers' inputs and outputs
+	LoRATuner Tuner = "lora"    // the default
+	IA3Tuner  Tuner = "ia3"     // vectors that scale the layers' inputs and outputs
+	AdaLoRA   Tuner = "adalora" // low-rank matrices with singular values, kept orthogonal
+	VeRA      Tuner = "vera"    // vectors that scale random matrices which all layers share
+	LoHa      Tuner = "loha"    // elementwise products of two low-rank products
+	LoKr      Tuner = "lokr"    // Kronecker products
+	OFT       Tuner = "oft"     // rotations of the layers' inputs, in blocks
+
+	PromptTuning Tuner = "prompt"   // embeddings of virtual tokens before the text
+	PTuning      Tuner = "p-tuning" // the same, made by an MLP
+	PrefixTuning Tuner = "prefix"   // keys and values of virtual tokens in every layer
 )
 
 // QuantType is the number format of a 4-bit weight.
@@ -189,6 +199,25 @@ type QuantType string
 const (
 	NF4 QuantType = "nf4" // the default
 	FP4 QuantType = "fp4"
+)
+
+// QuantMethod is a library that quantizes weights.
+type QuantMethod string
+
+// The methods.
+const (
+	BitsAndBytes QuantMethod = "bitsandbytes" // the default: weights are quantized while they are loaded
+	GPTQ         QuantMethod = "gptq"         // weights were quantized before
+	AWQ          QuantMethod = "awq"          // the same, in another layout
+)
+
+// GPTQKernel is an implementation of layers with weights quantized by GPTQ.
+type GPTQKernel string
+
+// The implementations.
+const (
+	GPTQModel GPTQKernel = "gptqmodel" // the default: GPTQModel's layers, which transformers uses
+	TritonV2  GPTQKernel = "triton-v2" // the Triton kernels of AutoGPTQ and fms-acceleration
 )
 
 // DistKind is a way to distribute a run over GPUs.

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -112,6 +113,9 @@ func script(text string) step {
 	})
 }
 
+// settled waits until the answers belong to the settings on the page.
+var settled = until(`document.getElementById("main").getAttribute("aria-busy") === "false"`)
+
 // shows waits until an element's text contains part.
 func shows(id, part string) step {
 	return until(fmt.Sprintf(`document.getElementById(%q).innerText.includes(%q)`, id, part))
@@ -143,9 +147,18 @@ func TestPlanner(t *testing.T) {
 	do(t, ctx, "another card", chromedp.SetValue(chromedp.CSS("#gpu"), "H200"), script(`document.getElementById("gpu").dispatchEvent(new Event("change"))`), shows("verdict", "H200"))
 
 	sameOnTheCommandLine(t, ctx)
+	if got, want := copied(t, ctx, "copy-command", "copied"), text(t, ctx, "command"); got != want {
+		t.Errorf("Copy command copies %q, and the page shows %q", got, want)
+	}
+	do(t, ctx, "the tensors of a moment", settled, chromedp.Focus(chromedp.CSS("#timeline")), chromedp.KeyEvent(kb.ArrowLeft), shows("hover", "Largest:"), shows("hover", "transformer.h.*"))
 
-	do(t, ctx, "the best settings", chromedp.Click(chromedp.CSS("#optimize")), chromedp.WaitVisible(chromedp.CSS("#ladder button")))
-	do(t, ctx, "using them", chromedp.Click(chromedp.CSS("#ladder button")), differs("verdict", was))
+	do(t, ctx, "the best settings", shows("ladder", "maximum"), shows("plan-command", "snug optimize gpt2"))
+	plan := text(t, ctx, "plan-text")
+	do(t, ctx, "another effective batch", chromedp.SendKeys(chromedp.CSS("#target"), "96"), differs("plan-text", plan), shows("plan-command", "--target-effective-batch 96"), shows("ladder", "maximum"))
+	do(t, ctx, "using them", chromedp.Click(chromedp.CSS("#ladder tr:last-child button")), differs("verdict", was))
+
+	do(t, ctx, "all cards", chromedp.Click(chromedp.CSS("#tab-cards")), shows("cards", "A100-80GB"), shows("compare-text", "It fits on"), shows("cards-command", "--gpu all"))
+	do(t, ctx, "back", chromedp.Click(chromedp.CSS("#tab-plan")))
 
 	config := filepath.Join(t.TempDir(), "config.json")
 	if err := os.WriteFile(config, []byte(`{"model_type": "llama", "hidden_size": 512, "intermediate_size": 1408, "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 8000}`), 0o600); err != nil {
@@ -164,6 +177,23 @@ func TestPlanner(t *testing.T) {
 			t.Errorf("console: %s", c)
 		}
 	}
+}
+
+// copied clicks a button and returns what it put on the clipboard.
+func copied(t *testing.T, ctx context.Context, button, confirmation string) string {
+	t.Helper()
+	for _, name := range []string{"clipboard-read", "clipboard-write"} {
+		allowed := cdpbrowser.SetPermissionParams{Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted}
+		if _, err := chromedp.CallBrowser(ctx, cdpbrowser.SetPermission, allowed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(t, ctx, "copying", chromedp.Click(chromedp.CSS("#"+button)), shows(confirmation, "copied"))
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }
 
 // sameOnTheCommandLine runs the command that the page shows, and compares the figure.
@@ -198,7 +228,12 @@ func TestSnapshot(t *testing.T) {
 	if got := text(t, ctx, "snapshot-text"); !strings.Contains(got, "What to do") {
 		t.Errorf("the verdict: %q", got)
 	}
-	do(t, ctx, "the drawing", chromedp.WaitVisible(chromedp.CSS("#drawing")))
+	do(t, ctx, "the drawing", chromedp.WaitVisible(chromedp.CSS("#drawing")), shows("snapshot-command", "snug replay graph_kept.pickle.gz --compare"))
+	link, err := chromedp.Run(ctx, chromedp.Location())
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("snapshot-text", "What to do"), shows("outcomes", "GiB"))
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}
@@ -207,10 +242,10 @@ func TestSnapshot(t *testing.T) {
 // TestKeyboard checks that everything can be reached and used without a mouse.
 func TestKeyboard(t *testing.T) {
 	at := serve(t)
-	ctx, _ := browser(t)
-	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=128&gpu=T4"), shows("verdict", "T4"))
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=128&gpu=T4"), shows("verdict", "T4"), shows("ladder", "maximum"))
 	reached := map[string]bool{}
-	for range 40 {
+	for range 48 {
 		do(t, ctx, "Tab", chromedp.KeyEvent(kb.Tab))
 		id, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.getAttribute("aria-label") || ""`))
 		if err != nil {
@@ -218,7 +253,7 @@ func TestKeyboard(t *testing.T) {
 		}
 		reached[id] = true
 	}
-	for _, id := range []string{"tab-plan", "theme", "model", "config", "gpu", "set-batch", "set-seq", "set-precision", "set-checkpointing", "copy-command", "optimize"} {
+	for _, id := range []string{"tab-plan", "theme", "model", "config", "gpu", "set-batch", "set-seq", "set-precision", "set-checkpointing", "copy-command", "timeline", "target", "copy-plan"} {
 		if !reached[id] {
 			t.Errorf("Tab does not reach %s; it reaches %v", id, reached)
 		}
@@ -238,6 +273,30 @@ func TestKeyboard(t *testing.T) {
 		if !reached[id] {
 			t.Errorf("Tab does not reach %s in the live view; it reaches %v", id, reached)
 		}
+	}
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// TestDark checks that the button switches the whole page, the drawings of a snapshot included.
+func TestDark(t *testing.T) {
+	at := serve(t)
+	ctx, complaints := browser(t)
+	snapshot, err := filepath.Abs("../testdata/oom/graph_kept.pickle.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), chromedp.WaitReady(chromedp.CSS("#snapshot")), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("outcomes", "GiB"))
+	const light, dark = "rgb(255, 255, 255)", "rgb(20, 23, 26)"
+	background := func(colour, page string) step {
+		return until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor === %q && document.getElementById("drawing").src.endsWith(%q)`, colour, page))
+	}
+	do(t, ctx, "light", background(light, "#light"))
+	do(t, ctx, "dark", chromedp.Click(chromedp.CSS("#theme")), background(dark, "#dark"))
+	do(t, ctx, "light again", chromedp.Click(chromedp.CSS("#theme")), background(light, "#light"))
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
 	}
 }
 
@@ -269,35 +328,59 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// TestPictures writes the screenshots for the docs, at three widths, and fails if the page is wider than the screen.
+// TestPictures writes the screenshots for the docs, at three widths, light and dark, and fails if the page is wider than
+// the screen.
 func TestPictures(t *testing.T) {
 	at := serve(t)
-	ctx, _ := browser(t)
-	do(t, ctx, "opening", chromedp.Navigate(at+"#model=llama-3.2-1b&batch=4&seq=1024&precision=amp-bf16&gpu=A100-40GB"), shows("verdict", "A100"), shows("tensors", "memory"), shows("curve-text", "largest"))
-	do(t, ctx, "the best settings", chromedp.Click(chromedp.CSS("#optimize")), chromedp.WaitVisible(chromedp.CSS("#ladder button")))
+	ctx, complaints := browser(t)
+	snapshot, err := filepath.Abs("../testdata/oom/graph_kept.pickle.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const run = "model=llama-3.2-1b&batch=4&seq=1024&precision=amp-bf16&gpu=A100-40GB"
+	do(t, ctx, "opening", chromedp.Navigate(at+"#"+run), shows("verdict", "A100"), shows("tensors", "memory"), shows("curve-text", "largest"), shows("ladder", "maximum"))
 	pictures(t, ctx, "page")
+	do(t, ctx, "the cards", chromedp.Click(chromedp.CSS("#tab-cards")), shows("compare-text", "It fits on"))
+	pictures(t, ctx, "cards")
+	do(t, ctx, "a snapshot", chromedp.Click(chromedp.CSS("#tab-snapshot")), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("outcomes", "GiB"))
+	pictures(t, ctx, "snapshot")
+	do(t, ctx, "the planner in the dark", chromedp.Click(chromedp.CSS("#tab-plan")), chromedp.Click(chromedp.CSS("#theme")), shows("ladder", "maximum"))
+	pictures(t, ctx, "page-dark")
+	do(t, ctx, "the snapshot in the dark", chromedp.Click(chromedp.CSS("#tab-snapshot")), shows("outcomes", "GiB"))
+	pictures(t, ctx, "snapshot-dark")
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
 }
 
 // pictures saves screenshots of a view at three widths.
 func pictures(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	for _, width := range []int64{390, 820, 1280} {
-		do(t, ctx, "another width", chromedp.EmulateViewport(width, 900), chromedp.Sleep(300*time.Millisecond))
+		do(t, ctx, "another width", chromedp.EmulateViewport(width, 900), script("scrollTo(0, 0)"), chromedp.Sleep(300*time.Millisecond))
 		wide, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(80))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if wide {
 			t.Errorf("%s: at %d pixels the page has to be scrolled sideways", name, width)
 		}
-		if folder := os.Getenv("PICTURES"); folder != "" {
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d.jpg", name, width)), picture, 0o644); err != nil {
-				t.Fatal(err)
-			}
+		folder := os.Getenv("PICTURES")
+		if folder == "" {
+			continue
+		}
+		// Chromium draws the frame of a snapshot only as far as the window reaches, so the window is made as high as the page.
+		height, err := chromedp.Run(ctx, chromedp.Evaluate[int64](`document.documentElement.scrollHeight`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, ctx, "a high window", chromedp.EmulateViewport(width, height), chromedp.Sleep(300*time.Millisecond))
+		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(60))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d.jpg", name, width)), picture, 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -49,6 +49,7 @@ type Report struct {
 	Profiles      []measuredProfile  // predictions from recordings
 	Overhead      []measuredOverhead // the time that recording takes
 	Speeds        []publishedSpeed   // speeds that others have published
+	Peaks         []publishedPeak    // peaks that others have published
 	Ladders       []Rung             // predictions at growing batches
 }
 
@@ -89,6 +90,9 @@ func Make(measured fs.FS) (r *Report, err error) {
 		return nil, err
 	}
 	if r.Speeds, err = compareSpeeds(measured); err != nil {
+		return nil, err
+	}
+	if r.Peaks, err = comparePeaks(measured); err != nil {
 		return nil, err
 	}
 	r.Cases, r.IntervalsOnly, r.Held = Compare(rows), Compare(later), Compare(held)
@@ -146,6 +150,7 @@ func (r *Report) Markdown() string {
 	section(&b, "By model family", "family", grouped(r.Cases, func(s *setup.Setup) []string { return []string{s.Model.Family()} }))
 	section(&b, "By option", "option", grouped(r.Cases, estimate.Options))
 	r.exceptions(&b)
+	r.peaks(&b)
 	r.intervals(&b)
 	r.maxBatch(&b)
 	r.times(&b)

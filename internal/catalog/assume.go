@@ -30,11 +30,11 @@ var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32":
 
 // Assume returns the known model that a name or a path refers to under another owner or in another folder, and a
 // description of it; nil if there is none. A checkpoint saved in 4 bits has the quantization_config that
-// bitsandbytes saves.
+// bitsandbytes saves, and one quantized by GPTQ or AWQ what its name says.
 func Assume(name string) (*Entry, string) {
 	own := words(lastElement(name))
 	kept, format := unquantized(own)
-	if ofTimm(name) || format != "" && format != bnb4bit {
+	if ofTimm(name) || format != "" && !simulated(format) {
 		return nil, ""
 	}
 	kept, dtype := untyped(kept)
@@ -47,6 +47,14 @@ func Assume(name string) (*Entry, string) {
 	}
 	if format == "" {
 		return e, e.Name
+	}
+	if format != bnb4bit {
+		config, text := savedPacked(format, own)
+		e.Config["quantization_config"] = config
+		if dtype == "" {
+			e.Config["dtype"] = "float16"
+		}
+		return e, e.Name + " " + text
 	}
 	e.Config["quantization_config"] = savedIn4Bits()
 	text := e.Name + " saved by bitsandbytes in 4 bits (nf4, double quantization)"

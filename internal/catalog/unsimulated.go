@@ -28,7 +28,7 @@ const knownFamily = "-"
 func Unsimulated(name string) string {
 	kept, format := unquantized(words(lastElement(name)))
 	switch {
-	case format != "" && format != bnb4bit:
+	case format != "" && !simulated(format):
 		return fmt.Sprintf("a checkpoint with quantized weights (%s)", format)
 	case ofTimm(name):
 		return "a timm model"
@@ -88,13 +88,12 @@ func endsWord(words []string, n int) bool {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// bnb4bit is the format of checkpoints that bitsandbytes saved in 4 bits, the only quantized format that is
-// simulated.
+// bnb4bit is the format of checkpoints that bitsandbytes saved in 4 bits. It, gptq and awq are the simulated formats.
 const bnb4bit = "bitsandbytes, 4 bits"
 
 // quantizedWords maps words in names to formats of quantized checkpoints.
 var quantizedWords = map[string]string{
-	"gptq": "GPTQ", "awq": "AWQ", "gguf": "GGUF", "ggml": "GGML", "exl2": "EXL2", "aqlm": "AQLM", "hqq": "HQQ", "mlx": "MLX",
+	"gptq": gptq, "awq": awq, "gguf": "GGUF", "ggml": "GGML", "exl2": "EXL2", "aqlm": "AQLM", "hqq": "HQQ", "mlx": "MLX",
 	"fp8": "FP8", "mxfp4": "MXFP4", "nvfp4": "NVFP4", "int4": "4 bits", "int8": "8 bits", "w4a16": "4 bits", "w8a8": "8 bits", "w8a16": "8 bits",
 	"4bit": "4 bits", "4bits": "4 bits", "8bit": "8 bits", "8bits": "8 bits", "quantized": "format unknown", "bnb": "bitsandbytes", "nf4": "bitsandbytes",
 }
@@ -114,8 +113,17 @@ func unquantized(words []string) (kept []string, format string) {
 		format = bnb4bit
 		kept = slices.DeleteFunc(kept, func(w string) bool { return w == "unsloth" })
 	}
+	switch {
+	case has("gptq"):
+		return withoutGroups(kept), gptq
+	case has("awq"):
+		return withoutGroups(kept), awq
+	}
 	return kept, format
 }
+
+// simulated reports whether checkpoints with weights in a quantized format are simulated.
+func simulated(format string) bool { return format == bnb4bit || format == gptq || format == awq }
 
 // savedIn4Bits returns the quantization_config of 4-bit checkpoints on the hub, including unsloth's.
 func savedIn4Bits() map[string]any {

@@ -96,7 +96,7 @@ func readOptimized(in io.Reader, rung string) (wanted, error) {
 	return w, err
 }
 
-// pick returns the recommended settings, or those of a step of the ladder.
+// pick returns the recommended settings, or those of a rung of the ladder.
 func (o *optimized) pick(rung string) (setup.Values, error) {
 	settings := o.Recommended.Settings
 	if rung != "" {
@@ -111,9 +111,9 @@ func (o *optimized) pick(rung string) (setup.Values, error) {
 		}
 		switch {
 		case there && settings == nil:
-			return nil, fmt.Errorf("--rung %s: nothing fits at that step; choose another", rung)
+			return nil, fmt.Errorf("--rung %s: nothing fits at that rung; choose another", rung)
 		case !there:
-			return nil, fmt.Errorf("--rung %s: unknown step; the ladder has %s", rung, strings.Join(names, ", "))
+			return nil, fmt.Errorf("--rung %s: unknown rung; the ladder has %s", rung, strings.Join(names, ", "))
 		}
 	}
 	if len(settings) == 0 && rung == "" && len(o.Current.Settings) > 0 {

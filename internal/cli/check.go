@@ -49,7 +49,7 @@ func newCheck(env Env) *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:     "check",
-		Short:   "Check that a project still fits its card, against a git revision",
+		Short:   "Check that a project's run still fits its card; compare with git",
 		Long:    checkLong,
 		Example: checkExample,
 		Args:    noArgs,

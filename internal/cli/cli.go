@@ -11,7 +11,7 @@
 //	root.go, manual.go                the list of commands; their man pages and completions
 //	setup_flags.go, setting_flags.go  the flags that describe a run, and the card
 //	setup_requests.go, spool.go       setups from --setup and flags
-//	project.go, project_setup.go      runs from the config files of a folder
+//	project.go, project_setup.go, project_model.go  runs from the config files of a folder
 //	lone_script.go, model_arg.go      the only training script of a folder; a model without --model
 //	own_code.go                       the command that records code that builds its own model
 //	vary.go                           the sizes given with --vary

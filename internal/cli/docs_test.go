@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRecordedPages runs the commands of docs/profile.md and of the pages in docs/seeds in order, in a folder with
-// the measured recordings, and compares their output with the pages.
+// TestRecordedPages runs the commands of docs/profile.md, docs/number.md and the pages in docs/seeds in order, in a folder
+// with the measured recordings, and compares their output with the pages.
 func TestRecordedPages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/seeds/*.md")
 	if err != nil || len(pages) != 5 {
 		t.Fatalf("%d pages of seeds: %v", len(pages), err)
 	}
-	for _, path := range append(pages, "../../docs/profile.md") {
+	for _, path := range append(pages, "../../docs/profile.md", "../../docs/number.md") {
 		page, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

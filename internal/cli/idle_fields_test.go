@@ -57,6 +57,10 @@ var fieldBases = []struct {
 	{"choices", fieldBase{"model.name": "bert-base", "model.head": "multiple-choice", "batch": 4, "seq": 32}},
 	{"model.head", fieldBase{"model.name": "bert-base", "batch": 4, "seq": 32}},
 	{"seed", fieldBase{"model.name": "gpt2", "batch": 2, "steps": 2, "lengths": map[string]any{"uniform": []int{8, 512}}}},
+	{"lora.virtual_tokens", plainBase.with(fieldBase{"lora.tuner": "prompt", "lora.virtual_tokens": 20})},
+	{"lora.encoder_hidden", plainBase.with(fieldBase{"lora.tuner": "p-tuning", "lora.virtual_tokens": 20})},
+	{"lora.oft_block_size", modernBase.with(fieldBase{"lora.tuner": "oft", "lora.targets": []string{"q_proj"}})},
+	{"quantization.group_size", qloraBase.with(fieldBase{"quantization.method": "gptq"})},
 	{"lora.", loraBase}, {"quantization.", qloraBase}, {"lora.peft", modernBase.with(fieldBase{"precision": "bf16", "lora.rank": 8, "lora.targets": []string{"q_proj"}})},
 	{"quantization.prepare", qloraBase.with(fieldBase{"weights": "bf16"})}, {"quantization.cast_back", qloraBase.with(fieldBase{"weights": "bf16", "quantization.prepare": true})},
 	{"dist.bucket_view", plainBase.with(fieldBase{"dist.kind": "ddp", "dist.world": 4})},
@@ -74,7 +78,7 @@ var fieldBases = []struct {
 var fieldValues = map[string][]any{
 	"accumulation": {4}, "seq": {128}, "batch": {3}, "target_seq": {32}, "steps": {1}, "seed": {7}, "limit": {uint64(1 << 30)},
 	"lengths": {[]int{16, 64}, map[string]any{"uniform": []int{8, 128}}}, "tokenizer": {"tokenizer.json"}, "allocator": {"expandable_segments:True", "max_split_size_mb:32"},
-	"loop": {"script", "trainer"}, "positives": {1}, "negatives": {2}, "choices": {3}, "lora.rank": {64}, "lora.alpha": {32}, "lora.dropout": {0.1},
+	"loop": {"script", "trainer"}, "positives": {1}, "negatives": {2}, "choices": {3}, "lora.rank": {64}, "lora.virtual_tokens": {8}, "lora.encoder_hidden": {64}, "lora.oft_block_size": {16}, "quantization.group_size": {32}, "lora.alpha": {32}, "lora.dropout": {0.1},
 	"lora.targets": {[]string{"q_proj"}, []string{"all-linear"}}, "lora.save": {[]string{"embed_tokens"}}, "lora.feedforward": {[]string{"down_proj"}}, "dist.world": {8}, "unsloth": {[]string{"rope"}, []string{"norm"}}, "liger": {[]string{"all"}, []string{"rope"}, []string{"norm"}, []string{"mlp"}},
 	"evaluation.batch": {16}, "evaluation.every": {1, 100}, "evaluation.batches": {8}, "quantization.bits": {8},
 	"versions.torch": {"2.4", "2.12"}, "versions.transformers": {"4.45", "5.10"}, "versions.cuda": {"12.4"}, "versions.bitsandbytes": {"0.45"},
@@ -84,7 +88,7 @@ var fieldValues = map[string][]any{
 
 // impliedDefaults are the default values, in their bases, of fields that have no default in the table.
 var impliedDefaults = map[string]any{
-	"model.head": "masked-lm", "weights": "fp32", "loss": "model", "quantization.adapters": "fp32",
+	"model.head": "masked-lm", "weights": "fp32", "loss": "model", "quantization.adapters": "fp32", "quantization.method": "bitsandbytes",
 	"dist.param_dtype": "fp32", "dist.reduce_dtype": "fp32", "dist.load": "whole",
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// trainingCalls lists calls of which every training script contains at least one.
+// trainingCalls lists calls; every training script contains at least one of them.
 var trainingCalls = [][]byte{[]byte(".backward("), []byte(".train("), []byte(".fit(")}
 
 // loneLoop returns the only script in the folder that trains a model, or else the only notebook, as a loop; "" if there

@@ -33,7 +33,7 @@ that --gpu names, or else the card of this machine (ignored with --json).
 Each batch is tried in a full simulated run at that limit, so fragmentation and
 the allocator's retries are included. Also shows the largest batch that is sure
 to fit, even if the estimate is off by as much as earlier ones were: sure_batch
-in the output of --json, after max_batch and peak_reserved; 0 if none is.`
+in the output of --json, after max_batch and peak_reserved; 0 if there is none.`
 
 func newMaxBatch(env Env) *cobra.Command {
 	var o maxBatchOptions

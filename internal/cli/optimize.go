@@ -128,8 +128,8 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 				before = "\n\n"
 			}
 			err := o.finish(env, today, where, plans)
+			none = none || o.misses(plans)
 			for _, p := range plans {
-				none = none || p.Recommended == nil
 				now, card := p.Current.Estimate.Setup, p.Card
 				if len(plans) > 1 {
 					card = gpu.Card{} // a table of several cards shows the precision of each
@@ -147,6 +147,15 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 		return found{}
 	}
 	return err
+}
+
+// misses reports whether a card has no settings that fit. With --gpu all, which asks for the cards that do, it reports
+// whether none has.
+func (o *optimizeOptions) misses(plans []*plan.Plan) bool {
+	if strings.EqualFold(o.gpu, "all") {
+		return fitting(plans) == 0
+	}
+	return fitting(plans) < len(plans)
 }
 
 // Limits for numbers in flags: a larger number is probably a typo.

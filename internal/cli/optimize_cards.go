@@ -75,13 +75,14 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows in
 // legend explains the speeds and the abbreviations in the table.
 func legend(plans []*plan.Plan, fastest float64) string {
 	var out []string
-	expands, checkpoints := false, false
+	expands, checkpoints, tight := false, false, false
 	for _, p := range plans {
 		if p.Recommended == nil {
 			continue
 		}
 		s := p.Recommended.Estimate.Setup
 		expands, checkpoints = expands || strings.Contains(s.Allocator, "expandable"), checkpoints || s.Checkpointing
+		tight = tight || p.Tight
 		if p.Timed && estimate.Profile(s) == nil && speedOf(p) == fastest && len(out) == 0 && len(plans) > 1 {
 			unit, rate := throughput(p.Recommended)
 			out = append(out, fmt.Sprintf("speed 1.00 is %s %s a second", rate, unit))
@@ -92,6 +93,9 @@ func legend(plans []*plan.Plan, fastest float64) string {
 	}
 	if expands {
 		out = append(out, "exp. is expandable_segments:True")
+	}
+	if tight {
+		out = append(out, "tight settings might not fit")
 	}
 	if len(out) == 0 {
 		return ""
@@ -195,6 +199,9 @@ func cardRow(s term.Screen, p *plan.Plan, fastest float64) []string {
 	}
 	if strings.Contains(x.Allocator, "expandable") {
 		how = append(how, "exp.")
+	}
+	if p.Tight {
+		how = append(how, "tight")
 	}
 	return []string{
 		p.GPU, fmt.Sprintf("%d %s %d", x.Batch, s.Times(), x.Accumulation), strings.Join(how, " "),

@@ -62,7 +62,7 @@ func (r planReport) rejected(b *strings.Builder) {
 // start writes the settings that are set outside the training script.
 func (r planReport) start(b *strings.Builder) {
 	s := r.Recommended.Estimate.Setup
-	if s.Allocator != "" && !r.holdsAllocator() {
+	if s.Allocator != "" && s.Allocator != r.Current.Estimate.Setup.Allocator && !r.holdsAllocator() {
 		fmt.Fprintf(b, "  export PYTORCH_CUDA_ALLOC_CONF=%s\n", s.Allocator)
 	}
 	gpus := 1

@@ -72,7 +72,7 @@ func (r planReport) title(b *strings.Builder) {
 // name returns the name of the run.
 func (r planReport) name() string {
 	a := r.Current.Estimate
-	name := a.Setup.Model.Title()
+	name := a.Setup.ModelTitle()
 	if a.ID != "" && a.ID != name {
 		name = a.ID + ": " + name
 	}
@@ -154,6 +154,9 @@ func (r planReport) sideBySide(b *strings.Builder) {
 	}
 	if !fits(r.Current) {
 		memory[1] += ": does not fit"
+	}
+	if r.Tight {
+		memory[2] += ": might not fit"
 	}
 	t.Rows = append(t.Rows, memory)
 	if r.Timed {
@@ -257,8 +260,8 @@ func (r planReport) rungs(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// steps returns the steps of the ladder that differ from the previous one. A step with the same settings as a
-// safer one adds nothing.
+// steps returns the rungs of the ladder that differ from the previous one. A rung with the same settings as a safer one
+// adds nothing.
 func (r planReport) steps() []plan.Rung {
 	var out []plan.Rung
 	for i, x := range r.Ladder {
@@ -270,7 +273,7 @@ func (r planReport) steps() []plan.Rung {
 	return out
 }
 
-// same reports whether two steps have the same settings, or both have none.
+// same reports whether two rungs have the same settings, or both have none.
 func same(a, b *plan.Choice) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -278,7 +281,7 @@ func same(a, b *plan.Choice) bool {
 	return reflect.DeepEqual(a.Settings, b.Settings)
 }
 
-// how returns the batch of a step, and its other differences from the recommended settings.
+// how returns the batch of a rung, and its other differences from the recommended settings.
 func (r planReport) how(c *plan.Choice) string {
 	a, best := c.Estimate.Setup, r.Recommended.Estimate.Setup
 	out := fmt.Sprintf("%d %s %d", a.Batch, r.s.Times(), a.Accumulation)
@@ -302,9 +305,17 @@ func (r planReport) nothing(b *strings.Builder) {
 	size, share := r.needs(r.Least)
 	para := fmt.Sprintf("%s The minimum, at batch %d (%s), is %s: %s of the available memory.",
 		r.s.Paint(term.Red, "Nothing fits."), r.Least.Estimate.Setup.Batch, strings.ReplaceAll(r.Least.Change, "×", r.s.Times()), size, share)
+	if a := r.Least.Estimate; (estimateReport{Answer: a}).decides() == "evaluation" && a.Setup.Evaluation != nil {
+		para += fmt.Sprintf(" The cause is the evaluation, at batch %d; training alone takes less.", a.Setup.EvaluationBatch())
+	}
 	if r.Rescued != nil {
 		size, share := r.needs(r.Rescued)
-		para += fmt.Sprintf(" With %s it takes %s, %s. As flags: %s", strings.Join(r.Rescue, " and "), size, share, strings.Join(r.Flags, " "))
+		para += fmt.Sprintf(" With %s it takes %s, %s.", strings.Join(r.Rescue, " and "), size, share)
+		if len(r.Flags) > 0 {
+			para += " As flags: " + strings.Join(r.Flags, " ")
+		} else {
+			para += " This has no flag: it is a change to the training code."
+		}
 	} else if r.recorded() {
 		para += " Checkpointing, other precisions and sharding are not in the profile; record the run with them to compare."
 	} else {

@@ -108,7 +108,7 @@ func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) 
 // a separate run, unless files are named.
 func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[string]any, error) {
 	asked := len(o.paths) > 0 || o.flags.Changed("dir") || o.apply
-	if o.recorded == "" && over["model"] != nil && !asked && !o.completedBy(env, over) {
+	if o.recorded == "" && over["model"] != nil && !asked && !o.completedBy(env, over, o.target == 0) {
 		return over, nil
 	}
 	project, err := o.opened(env)
@@ -138,13 +138,14 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(d, "kind") // the kind comes from the files, or is DistributedDataParallel by default
 	}
 	t.given = givenOver(project, over)
-	fields := lay(over, o.modelled(env, project.Fields()))
+	files, dropped := beneath(o.modelled(env, project.Fields()), over)
+	fields := lay(over, files)
 	if o.recorded != "" { // the recording already contains their effects
 		delete(fields, "lora")
 		delete(fields, "quantization")
 	}
-	o.guessed, o.takes = over["loop"] == nil, project.ProgramFlags()
-	t.project, o.project, o.warnings = project, fromProject(project), notesOf(project, fields)
+	o.follows(project, over)
+	t.project, o.project, o.warnings = project, fromProject(project), append(notesOf(project, fields), dropped...)
 	for _, l := range project.Locks() {
 		text := fmt.Sprintf("%s, so %s does not change", l.Why, l.Setting)
 		if l.Setting == "accumulation" {

@@ -29,7 +29,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	if f.file != "" && asked {
 		return nil, errors.New("--setup and --config-path both describe the run; give one of them")
 	}
-	if f.file != "" || over["model"] != nil && !asked && !p.completedBy(env, over) {
+	if f.file != "" || over["model"] != nil && !asked && !p.completedBy(env, over, !f.anyBatch) {
 		return f.requestsOver(env, over)
 	}
 	project, err := p.open(env)
@@ -51,15 +51,15 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	}
 	project.Uses(transformersOf(over))
 	project.Spans(f.gpus())
-	fields := lay(over, p.modelled(env, project.Fields()))
-	f.guessed, f.takes = over["loop"] == nil, project.ProgramFlags()
+	files, dropped := beneath(p.modelled(env, project.Fields()), over)
+	fields := lay(over, files)
+	f.follows(project, over)
 	for _, m := range project.Missing() {
 		if f.lacks(fields, m.Setting) {
 			return nil, p.lacksModel(project, m)
 		}
 	}
-	f.warnings = notesOf(project, fields)
-	spend(fields)
+	f.warnings = append(notesOf(project, fields), dropped...)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	out, err := f.requestsOver(env, fields)
 	out = lengthInCode(project, out)
@@ -67,6 +67,15 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		return out, err // a program's own code shows the model, so the files need not be described
 	}
 	return p.describing(project, out), nil
+}
+
+// follows records how the project's script is followed.
+func (f *setupFlags) follows(project *config.Project, over map[string]any) {
+	f.standsFor = project.BuildsModel() && over["model"] == nil
+	f.guessed, f.takes = over["loop"] == nil && !f.standsFor, project.ProgramFlags()
+	if f.standsFor {
+		f.variables = project.ProgramVariables()
+	}
 }
 
 // notesOf returns the notes on a project's files: which were chosen, and which settings have no effect.
@@ -138,14 +147,6 @@ func transformersOf(over map[string]any) string {
 	return text
 }
 
-// spend removes the version of transformers from the fields of files and flags: it has already selected their
-// defaults, and has no other effect on the run.
-func spend(fields map[string]any) {
-	if versions, _ := fields["versions"].(map[string]any); versions != nil {
-		delete(versions, "transformers")
-	}
-}
-
 // gpus returns the number of GPUs given by a flag, or 0.
 func (f *setupFlags) gpus() int {
 	if !f.flags.Changed("gpus") {
@@ -155,22 +156,26 @@ func (f *setupFlags) gpus() int {
 	return max(n, 0)
 }
 
-// completedBy reports whether the flags only add the model that the folder's files lack. Otherwise a model on
-// the command line is a separate run. So is a profile, which contains its own settings.
-func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
+// completedBy reports whether the flags give the model of a run that the folder's files describe otherwise: the files lack
+// it, or have the batch that the flags lack. A model with a batch, or for a command that needs none, is a separate run.
+func (f *projectFlags) completedBy(env Env, over map[string]any, needsBatch bool) bool {
 	model, _ := over["model"].(map[string]any)
 	if model["name"] == nil && model["config"] == nil && model["profile"] == nil {
 		return model != nil // a head alone belongs to the folder's model
 	}
-	if model["profile"] != nil || over["batch"] != nil {
+	if over["batch"] != nil {
 		return false
 	}
 	project, err := f.open(env)
-	return err == nil && project.Fields()["model"] == nil
+	if err != nil {
+		return false
+	}
+	fields := project.Fields()
+	return needsBatch && fields["batch"] != nil || fields["model"] == nil && model["profile"] == nil
 }
 
 // standsAlone reports whether the flags name a script that describes its run by itself: the folder's files name no
-// model, or are that script.
+// model, or the script is another one than theirs.
 func (f *projectFlags) standsAlone(over map[string]any, project *config.Project) bool {
 	loop, _ := over["loop"].(string)
 	if !setup.ReadsScript(loop) {
@@ -181,7 +186,8 @@ func (f *projectFlags) standsAlone(over map[string]any, project *config.Project)
 	}
 	fields := project.Fields()
 	theirs, _ := fields["loop"].(string)
-	return fields["model"] == nil || setup.ReadsScript(theirs) && filepath.Clean(setup.ScriptOf(theirs)) == filepath.Clean(setup.ScriptOf(loop))
+	same := setup.ReadsScript(theirs) && filepath.Clean(setup.ScriptOf(theirs)) == filepath.Clean(setup.ScriptOf(loop))
+	return fields["model"] == nil && (!same || loop != setup.ScriptOf(loop)) // arguments replace what the files say
 }
 
 // lacks reports whether neither the files nor a flag set a field.
@@ -198,6 +204,9 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	}
 	if field == meaning.Weights || field == meaning.Training {
 		return model["profile"] == nil
+	}
+	if field == "model" { // a head alone names none
+		return model["name"] == nil && model["config"] == nil && model["profile"] == nil && model["custom"] == nil
 	}
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {

@@ -60,7 +60,7 @@ func newReplay(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	f.StringVar(&o.conf, "alloc-conf", "", "replay under this PYTORCH_ALLOC_CONF `string`")
+	f.StringVar(&o.conf, "alloc-conf", "", "replay under this PYTORCH_CUDA_ALLOC_CONF `string`")
 	f.StringVar(&o.limit, "limit", "", "cap on reserved memory: a `size` like 24GiB, or bytes")
 	f.BoolVar(&o.compare, "compare", false, "compare all useful allocator settings")
 	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default: the file's, or 2.11 for a script)")

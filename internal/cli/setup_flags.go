@@ -26,12 +26,14 @@ type setupFlags struct {
 	anyBatch  bool   // the command searches for a batch, so none is required
 	base      string // the base of relative paths in the files; "" for this folder
 
-	guessed  bool              // the setup's loop is derived from files
-	from     string            // a description of the files that the setup was found in
-	project  origin            // origin of their settings; zero if there are none
-	asked    map[string]bool   // the fields set by flags
-	takes    map[string]string // the flags of the project's program, by the field that each sets
-	warnings []string          // about settings in files that the figures do not include
+	guessed   bool // the setup's loop is derived from files
+	standsFor bool // the model only stands for the one that the script's code builds
+	variables map[string]setup.Variable
+	from      string            // a description of the files that the setup was found in
+	project   origin            // origin of their settings; zero if there are none
+	asked     map[string]bool   // the fields set by flags
+	takes     map[string]string // the flags of the project's program, by the field that each sets
+	warnings  []string          // about settings in files that the figures do not include
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {

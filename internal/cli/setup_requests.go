@@ -56,7 +56,7 @@ func (f *setupFlags) source(env Env) setup.Source {
 	lengths, _ := f.flags.GetString("lengths")
 	tokenizer, _ := f.flags.GetString("tokenizer")
 	return setup.Source{Base: f.base, Open: env.opener(f.model, f.config, lengths, tokenizer), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed,
-		Survey: estimate.Survey, AnyBatch: f.anyBatch, Asked: f.asked, Flags: f.takes}
+		Survey: estimate.Survey, AnyBatch: f.anyBatch, Asked: f.asked, Flags: f.takes, StandsFor: f.standsFor, Variables: f.variables}
 }
 
 // requestsFrom reads the setups of a file. It returns an error if the file does not begin like a setup.

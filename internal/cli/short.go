@@ -88,6 +88,9 @@ func (r planReport) short() string {
 	}
 	size, share := r.takes(r.Recommended)
 	line += fmt.Sprintf("%s; %s, %s", settings, size, share)
+	if r.Tight {
+		line += ", might not fit"
+	}
 	if speed := r.speed(r.Recommended); speed != "" {
 		line += ", speed " + speed
 	}

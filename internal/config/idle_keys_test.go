@@ -99,11 +99,12 @@ var keyBases = map[string][]keyBase{
 	"hydra":      {{text: "{defaults: [_self_], data: {batch_size: 4}, trainer: {max_epochs: 1, devices: 2}, model_name: gpt2}"}},
 	"deepspeed":  {{text: "{zero_optimization: {stage: 2}, train_micro_batch_size_per_gpu: auto}", beside: map[string]string{"main.yaml": hfSharded + "}", "run.sh": "deepspeed --num_gpus 4 train.py main.yaml\n"}}, {text: "{train_micro_batch_size_per_gpu: 4, zero_optimization: {stage: 2}}"}},
 	"accelerate": {{text: "{compute_environment: LOCAL_MACHINE, distributed_type: FSDP, num_processes: 4}", beside: map[string]string{"main.yaml": hfBase + "}"}}, {text: "{compute_environment: LOCAL_MACHINE, distributed_type: DEEPSPEED, num_processes: 4}", beside: map[string]string{"main.yaml": hfBase + "}"}}},
-	"hf-script":  {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard}", gpus: 4}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"}},
-	"trl-script": {{text: trlBase + "}"}, {text: trlBase + ", fsdp: full_shard}", gpus: 4}, {text: trlBase + ", per_device_eval_batch_size: 1}"}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL},
+	"hf-script":  {{text: hfBase + "}"}, {text: hfBase + ", eval_strategy: steps}", gpus: 4}, {text: hfBase + ", fsdp: full_shard}", gpus: 4}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"}},
+	"trl-script": {{text: trlBase + "}"}, {text: trlBase + ", eval_strategy: steps}", gpus: 4}, {text: trlBase + ", fsdp: full_shard}", gpus: 4}, {text: trlBase + ", per_device_eval_batch_size: 1}"}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL},
 		{text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}},
 	"xtuner":         {{text: xtunerBase + "}}"}, {text: xtunerBase + ", lora: {r: 8}}}"}, {text: strings.Replace(xtunerBase, "gpt2}", "gpt2, quantization_config: {load_in_4bit: true}}", 1) + ", lora: {r: 8}}}"}},
 	"nanogpt":        {{text: "{batch_size: 4, block_size: 64, n_layer: 2, n_head: 2, n_embd: 64, gradient_accumulation_steps: 2, compile: false}"}},
+	"nanogpt-own":    {{text: "{batch_size: 4, block_size: 64, gradient_accumulation_steps: 2}"}},
 	"shell":          {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard, nproc_per_node: 4}"}, {text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: hfBase + ", nproc_per_node: 4}"}, {text: hfBase + ", eval_strategy: steps}"}, {text: ownBase + ", nproc_per_node: 4}"}},
 	"deepspeed-chat": {{text: chatBase + "}"}, {text: chatBase + ", zero_stage: 2, num_gpus: 4}"}, {text: chatBase + ", lora_dim: 8}"}, {text: chatBase + ", num_gpus: 4}"}},
 	"openrlhf":       {{text: rlhfBase + "}", program: rlhfProgram}, {text: rlhfBase + ", num_gpus: 4}", program: rlhfProgram}, {text: rlhfBase + ", lora: {rank: 8}}", program: rlhfProgram}},
@@ -116,7 +117,7 @@ var keyBases = map[string][]keyBase{
 		{text: diffusersBase + ", use_fsdp: true, num_processes: 4}", program: "train_text_to_image.py"}},
 	"diffusers-lora": {{text: diffusersBase + "}", program: "train_text_to_image_lora.py"}, {text: diffusersBase + ", num_processes: 4}", program: "train_text_to_image_lora.py"},
 		{text: diffusersBase + ", use_fsdp: true, num_processes: 4}", program: "train_text_to_image_lora.py"}},
-	"qlora-script": {{text: qloraBase + "}"}, {text: qloraBase + ", bits: 16}"}, {text: qloraBase + ", full_finetune: true, bits: 16}"}, {text: qloraBase + ", bits: 16, eval_strategy: steps}"}, {text: qloraBase + ", bits: 16, use_liger_kernel: true}"},
+	"qlora-script": {{text: qloraBase + "}"}, {text: qloraBase + ", bits: 16, eval_strategy: steps}", gpus: 4}, {text: qloraBase + ", bits: 16}"}, {text: qloraBase + ", full_finetune: true, bits: 16}"}, {text: qloraBase + ", bits: 16, eval_strategy: steps}"}, {text: qloraBase + ", bits: 16, use_liger_kernel: true}"},
 		{text: qloraBase + ", fsdp: full_shard, bits: 16}", gpus: 4}, {text: qloraBase + ", bits: 16}", gpus: 4}},
 	"lmflow": {{text: lmflowBase + "}"}, {text: lmflowBase + ", use_lora: true}"}, {text: lmflowBase + ", use_qlora: true, bf16: true}"}, {text: lmflowBase + ", num_processes: 4}"}, {text: lmflowBase + ", use_fsdp: true, num_processes: 4}"},
 		{text: lmflowBase + ", eval_strategy: steps}"}, {text: lmflowBase + ", use_liger_kernel: true}"}, {text: lmflowBase + ", fsdp: full_shard, num_processes: 4}"}},
@@ -127,7 +128,7 @@ var keyBases = map[string][]keyBase{
 var shellCommands = map[string]string{"ms-swift-shell": "swift sft", "llama-factory-shell": "llamafactory-cli train"}
 
 // ownCode is the code that marks a program as a trainer's, by system.
-var ownCode = map[string]string{"qlora-script": "def get_accelerate_model(args):\n    return find_all_linear_names(args)\n"}
+var ownCode = map[string]string{"qlora-script": "def get_accelerate_model(args):\n    return find_all_linear_names(args)\n", "nanogpt-own": "class Net(nn.Module):\n    pass\n"}
 
 // weightless are the settings that use no GPU memory, and why they are read anyway.
 var weightless = map[string]string{

@@ -79,7 +79,7 @@ parser = transformers.HfArgumentParser((ModelArguments, TrainingArguments))
 		t.Fatal(err)
 	}
 	fields := p.Fields()
-	note := "src/train.py: the program takes its settings from flags; the first of 2 commands in its documentation (src/train.py:6) is counted; for another, name the shell script that starts it: --config-path run.sh"
+	note := "src/train.py: the program takes its settings from flags; the first of 2 commands in its documentation (src/train.py:6) is used; for another, name the shell script that starts it: --config-path run.sh"
 	if fields["batch"] != 3.0 || !slices.Contains(p.Warnings(fields), note) {
 		t.Errorf("batch %v, notes %q", fields["batch"], p.Warnings(fields))
 	}

@@ -54,14 +54,18 @@ func (c *failure) optimize() Fix {
 }
 
 // smaller returns the advice to use a smaller batch. A request that is larger than the card must shrink until it
-// fits together with its gradient of the same size.
+// fits together with its gradient of the same size, next to what is in tensors already.
 func (c *failure) smaller() Fix {
 	if !c.alone() {
 		return Fix{Change: halve, general: true}
 	}
-	times := (2*c.tried + c.room - 1) / c.room
-	return Fix{general: true, applies: true, Change: fmt.Sprintf("make that one tensor at least %d times smaller, with a smaller micro-batch (and more accumulation) or shorter sequences: it and its gradient, which is as large, must fit %v",
-		times, units.Bytes(c.room))}
+	left, beside := c.room, ""
+	if held := c.message.Allocated; held > 0 && held < c.room {
+		left, beside = c.room-held, fmt.Sprintf(", next to the %v that is in tensors already", units.Bytes(held))
+	}
+	times := (2*c.tried + left - 1) / left
+	return Fix{general: true, applies: true, Change: fmt.Sprintf("make that one tensor at least %d times smaller, with a smaller micro-batch (and more accumulation) or shorter sequences: it and its gradient, which is as large, must fit %v%s",
+		times, units.Bytes(c.room), beside)}
 }
 
 // alone reports whether the failed request is larger than the card by itself.
@@ -72,7 +76,7 @@ func (c *failure) alone() bool { return c.room > 0 && c.tried > c.room }
 func (c *failure) lessActivations() (out []Fix) {
 	out = append(out, c.smaller())
 	if c.enoughInPieces() {
-		out = append(out, Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated, general: true, applies: true})
+		out = append(out, c.message.defragments(Fix{Saves: c.message.Unallocated, general: true, applies: true}))
 	}
 	switch attends := some(c.frames, Frame.attends); {
 	case attends && c.share(c.tried) >= largeRequest:
@@ -91,7 +95,7 @@ func (c *failure) lessActivations() (out []Fix) {
 // fixes returns the fixes for a cause, the smallest change first.
 func (c *failure) fixes(v *Verdict) []Fix {
 	optimize := c.optimize()
-	cut := Fix{Change: "cut long samples (max_length), or group batches by the number of tokens"}
+	cut := Fix{Change: "truncate long samples (max_length), or group batches by the number of tokens"}
 	longest := Fix{Change: "run the longest batch first, so that it fails early", Command: "snug estimate --model NAME --batch N --lengths FILE", varies: true}
 	switch v.Code {
 	case TooBig:
@@ -151,7 +155,7 @@ func (c *failure) raiseCap() []Fix {
 // defragmented returns the fixes for fragmentation. It omits expandable segments if a replay showed that they do
 // not help.
 func (c *failure) defragmented(r *Retry) (out []Fix) {
-	set := Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated}
+	set := c.message.defragments(Fix{Saves: c.message.Unallocated})
 	if r != nil {
 		set.Change = "set " + r.Set
 	}

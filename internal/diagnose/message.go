@@ -27,6 +27,7 @@ type Message struct {
 	Private     uint64 // unused in the private pools of CUDA graphs
 	Limit       uint64 // limit for this process
 	Impossible  bool   // whether the text has a figure that cannot be true
+	older       bool   // whether the words are those of PyTorch up to 2.0, for a CUDA card
 	elements    uint64 // elements of the tensor that could not be allocated, if only its shape is printed
 	known       known
 }

@@ -69,8 +69,8 @@ var forms = []form{
 	{Host, pattern.New(`Unable to allocate `+size+` for an array with shape`, "Unable to allocate"), []figure{tried}},
 	{Host, pattern.New(`unable to mmap (\d+) bytes from file <[^>]*>: Cannot allocate memory`, "unable to mmap"), []figure{plainBytes}},
 	{Shared, pattern.New(`(?:failed to extend /dev/shm/\S+ to|shared memory segment /dev/shm/\S+ \(size) (\d+)`, "/dev/shm/"), []figure{plainBytes}},
-	{Shared, pattern.New(`insufficient shared memory \(shm\)|killed by signal: Bus error|unable to (?:write to file|resize file|allocate shared memory\S*)[^\n]*</?torch_|unable to (?:write to|mmap|allocate)(?: a)? shared memory`+
-		`|(?:/dev/shm|torch_\d+_\d+)[^\n]*No space left on device|No space left on device[^\n]*/dev/shm`, "shared memory", "Bus error", "No space left", "torch_"), nil},
+	{Shared, pattern.New(`[Uu]nexpected bus error encountered in worker|insufficient shared memory \(shm\)|killed by signal: Bus error|unable to (?:write to file|resize file|allocate shared memory\S*)[^\n]*</?torch_|unable to (?:write to|mmap|allocate)(?: a)? shared memory`+
+		`|(?:/dev/shm|torch_\d+_\d+)[^\n]*No space left on device|No space left on device[^\n]*/dev/shm`, "shared memory", "Bus error", "bus error", "No space left", "torch_"), nil},
 	{Worker, pattern.New(`DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (?:is killed by signal: Killed|exited unexpectedly)`, "DataLoader worker"), nil},
 	{Killed, pattern.New(`oom[-_]kill|Out of memory: Kill(?:ed)? process|Signal 9 \(SIGKILL\)|exitcode ?: ?-9|OutOfMemoryKilled|OOMKilled|OOM Killed|emory cgroup out of memory|terminated with signal SIGKILL`+
 		`|killed due to the node running low on memory|killed due to memory pressure|exit(?:ed)?(?: with)?(?: status)?(?: code)?:? ?137\b|^(?:\S+: line \d+: +)?(?:\d+ )?Killed(?:$| {3,})|task \d+: Out Of Memory`,

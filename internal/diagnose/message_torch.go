@@ -42,7 +42,7 @@ var labels = []label{
 	{pattern.New(size + ` free[;)]`), free},
 	{pattern.New(size + ` allowed;`), limit},
 	{pattern.New(`allocated memory ` + size + ` is allocated`), allocated},
-	{pattern.New(size + ` already allocated`), allocated},
+	{pattern.New(size + ` already allocated`), allocatedBefore},
 	{pattern.New(`with ` + size + ` allocated in private pools`), private},
 	{pattern.New(size + ` is reserved by PyTorch but unallocated`), unallocated},
 	{pattern.New(size + ` reserved in total`), reserved},
@@ -107,6 +107,12 @@ func allocated(m *Message, s string) { m.Allocated, m.known.allocated = m.bytes(
 func private(m *Message, s string)   { m.Private, m.known.private = m.bytes(s), true }
 
 func unallocated(m *Message, s string) { m.Unallocated, m.known.unallocated = m.bytes(s), true }
+
+// allocatedBefore is allocated in the words of PyTorch up to 2.0.
+func allocatedBefore(m *Message, s string) {
+	allocated(m, s)
+	m.older = true
+}
 
 // reserved sets the unallocated memory from the sum of allocated and unallocated.
 func reserved(m *Message, s string) {

@@ -96,6 +96,17 @@ func (r *Retry) why() string {
 	return "; replayed with expandable segments, the allocation fails too"
 }
 
+// defragments returns the fix with its change: expandable segments, or what there was before them.
+func (m *Message) defragments(f Fix) Fix {
+	if m.older && (m.Device == "" || m.Device == "CUDA") {
+		f.Saves = 0 // not known: it depends on the sizes of the run's blocks
+		f.Change = "update to PyTorch 2.1 or newer and set " + m.variable() + ", which the version that printed this refuses; there, set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128"
+		return f
+	}
+	f.Change = "set " + m.variable()
+	return f
+}
+
 // variable returns the line that sets expandable segments, for the device of a message.
 func (m *Message) variable() string {
 	switch m.Device {

@@ -103,7 +103,7 @@ func TestSingleTensor(t *testing.T) {
 		{"logits", at("loss = F.cross_entropy(logits.view(-1, v), y.view(-1))"), "fused cross-entropy"},
 	} {
 		got := advice(judged(t, c.text))
-		if !strings.Contains(got, "at least 7 times smaller") || !strings.Contains(got, c.says) {
+		if !strings.Contains(got, "at least 8 times smaller") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: want %q in\n%s", c.name, c.says, got)
 		}
 		if strings.Contains(got, halve) || strings.Contains(got, "turn gradient checkpointing on") {

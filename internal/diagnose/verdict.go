@@ -177,7 +177,7 @@ func deciding(all []Found) int {
 		}
 	}
 	if first < 0 {
-		return mostFigures(all)
+		return mostTelling(all)
 	}
 	return first
 }
@@ -199,14 +199,24 @@ const (
 	apart = 400
 )
 
-// mostFigures returns the first of the messages with the most figures.
-func mostFigures(all []Found) (best int) {
+// mostTelling returns the first of the messages that tell the most.
+func mostTelling(all []Found) (best int) {
 	for i := range all {
-		if all[i].figures() > all[best].figures() {
+		if slices.Compare(all[i].weight(), all[best].weight()) > 0 {
 			best = i
 		}
 	}
 	return best
+}
+
+// weight returns how much a message tells, the most important first: its figures, what ran out instead of only that
+// a process ended, and where.
+func (f *Found) weight() []int {
+	out := []int{f.figures(), 1, min(len(f.Frames), 1)}
+	if f.Form == Worker || f.Form == Killed {
+		out[1] = 0
+	}
+	return out
 }
 
 func (m *Message) onCard() bool {

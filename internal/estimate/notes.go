@@ -20,6 +20,20 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 	return NotesNamed(s, card, func(field string) string { return "--" + field })
 }
 
+// modelNotes returns notes on how the model is simulated.
+func modelNotes(s *setup.Setup) (out []string) {
+	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
+		out = append(out, "experts are assumed to get equal numbers of tokens; an expert that gets more tokens briefly takes more memory")
+	}
+	if packages := s.Model.Faster(); packages != "" && Profile(s) == nil {
+		out = append(out, fmt.Sprintf("the kernels of %s are not simulated: the figures are for transformers' own code, which runs if they are not installed, and usually takes more memory", packages))
+	}
+	if s.Rows() > 1 && s.Choices == 0 && !s.Script.Readable() && !s.Model.RowsMeasured() && s.Model.Program == nil {
+		out = append(out, "anchors, positives and negatives are assumed to be encoded in one forward pass; encoded one after another, they take a little less")
+	}
+	return out
+}
+
 // NotesNamed is Notes with field names given by name.
 func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
@@ -42,14 +56,9 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	out = append(out, gradientNotes(s, name)...)
 	out = append(out, imageNotes(s, name)...)
 	out = append(out, reentrantNotes(s)...)
+	out = append(out, modelNotes(s)...)
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which was added in 2.6; it is simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
-	}
-	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
-		out = append(out, "experts are assumed to get equal numbers of tokens; an expert that gets more tokens briefly takes more memory")
-	}
-	if s.Rows() > 1 && s.Choices == 0 && !s.Model.RowsMeasured() && s.Model.Program == nil {
-		out = append(out, "anchors, positives and negatives are assumed to be encoded in one forward pass; encoded one after another, they take a little less")
 	}
 	out = append(out, evaluationNotes(s)...)
 	if s.Compile && s.Model.Program == nil {
@@ -72,10 +81,10 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, so the run would fail; use attention sdpa", card.Name))
 	}
 	if s.Optimizer == "adamw-torchao-8bit" {
-		out = append(out, "torchao compiles its update; in the first step of a first run, Triton compares kernels on copies of the states, which are not counted")
+		out = append(out, "torchao compiles its update; the first time, Triton compares kernels on copies of the states, which are not counted")
 	}
 	if s.Diffuses() {
-		out = append(out, "no run of a diffusion model has been measured on a GPU; allocations are compared with those of diffusers and PyTorch themselves, without a GPU")
+		out = append(out, "no run of a diffusion model has been measured on a GPU; the simulation was checked against diffusers and PyTorch running without one")
 	}
 	if slices.Contains(s.Liger, "mlp") && s.Model.HasExperts() {
 		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for this, which is not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
@@ -91,7 +100,7 @@ func imageNotes(s *setup.Setup, name func(field string) string) []string {
 	case s.Images == 0:
 		return []string{fmt.Sprintf("the model is trained on text alone, so its vision tower takes no activations; for images give %s and %s", name("images"), name("image-size"))}
 	case s.Attention == "flash":
-		return []string{"flash attention in the vision tower runs on all images at once, with a little more memory in its backward pass than shown: 128 rows for each image or window"}
+		return []string{"flash attention in the vision tower runs on all images at once, and its backward pass takes a little more memory than shown: 128 rows for each image or window"}
 	}
 	return nil
 }
@@ -112,8 +121,12 @@ func evaluationNotes(s *setup.Setup) []string {
 		return nil
 	case setup.ComparesAnswers(s.Loop):
 		return []string{fmt.Sprintf("evaluation is not simulated with loop %s: the figures are for training only, and too low if the evaluation has a much larger batch", s.Loop)}
-	case s.Dist != nil:
-		return []string{"evaluation is simulated on one GPU only: the figures are for training only, and may be too low"}
+	case !s.EvaluatesWhole() && !e.KeepsLogits && s.EvaluationBatch() <= s.Batch:
+		return nil // a forward pass without gradients takes less than a step
+	case !s.EvaluatesWhole():
+		return []string{fmt.Sprintf("evaluation is not simulated with %s: the figures are for training only, and too low if the evaluation, at batch %d, takes more", s.DistKind(), s.EvaluationBatch())}
+	case e.KeepsLogits && s.Dist != nil:
+		return []string{"logits that the evaluation gathers from other GPUs are not counted: the figures may be too low"}
 	case e.Every > s.Steps:
 		return []string{fmt.Sprintf("evaluation.every is %d, but only %d steps are simulated; one evaluation is simulated after them", e.Every, s.Steps)}
 	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:
@@ -130,8 +143,11 @@ func weightless(s *setup.Setup) (out []string) {
 	if s.LoRA != nil && s.LoRA.Alpha > 0 {
 		out = append(out, fmt.Sprintf("lora.alpha %g scales the output of the adapters and takes no memory", s.LoRA.Alpha))
 	}
-	if s.Quantization != nil && s.Quantization.Bits == setup.EightBits {
-		out = append(out, "columns of a layer's input with a number of 6 or more are multiplied in 16 bits; their number depends on the data and none are counted, so the run needs slightly more memory")
+	switch q := s.Quantization; {
+	case q.ByGPTQ() && q.Kernel != setup.TritonV2:
+		out = append(out, "dequantizing weights with GPTQModel's layers is counted as compiled; if PyTorch gives up compiling it, the run needs more memory")
+	case q != nil && q.Bits == setup.EightBits && !q.Packed():
+		out = append(out, "input columns that contain values of 6 or more are multiplied in 16 bits; how many there are depends on the data, and none are counted, so the run needs slightly more memory")
 	}
 	if s.Quantization != nil && s.Quantization.Type == setup.FP4 {
 		out = append(out, "quantization.type fp4 takes as much memory as nf4")
@@ -154,7 +170,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 		out = append(out, text)
 	}
 	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and has no effect: kernels are simulated as in CUDA 13.0")
-	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
+	say(v.BitsAndBytes != "" && (s.Quantization == nil || s.Quantization.Packed()), "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: it quantizes no weights")
 	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no PEFT adapters are simulated")
 	say(v.PEFT != "" && s.LoRA != nil && s.LoRA.PEFT, "versions.peft is "+v.PEFT+" and has no effect: adapters are simulated as in PEFT "+setup.NewestPEFT)
 	say(v.TRL != "" && s.Loss != setup.TRLLoss && !s.MovedByTRL(), "versions.trl is "+v.TRL+" and has no effect: it affects only TRL's own loss (loss trl)")

@@ -18,7 +18,7 @@ import (
 
 // TestStandinRuns compares estimates with whole runs that PyTorch made on the stand-in for a GPU
 // (testdata/standin/README.md). Requests are exact there, but a few blocks may be split differently than on a GPU, so
-// reserved bytes have a wider bar. SNUG_RUNS names another file of rows.
+// the tolerance for reserved bytes is wider. SNUG_RUNS names another file of rows.
 func TestStandinRuns(t *testing.T) {
 	f, err := os.Open(cmp.Or(os.Getenv("SNUG_RUNS"), filepath.Join("..", "..", "testdata", "standin", "runs.jsonl")))
 	if err != nil {

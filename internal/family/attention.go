@@ -20,7 +20,7 @@ type attending struct {
 	causal  bool           // the module's is_causal
 	dropout float64
 	softcap bool           // scores are capped with a tanh, in eager attention only
-	sinks   *shadow.Tensor // a score for each head that no token gets, or nil
+	sinks   *shadow.Tensor // one more score per head, which belongs to no token; nil if there is none
 }
 
 // attention is ALL_ATTENTION_FUNCTIONS: query is (B, H, S, D), key and value (B, Hkv, S, D). It returns (B, S, H,

@@ -15,7 +15,7 @@ import (
 type autoencoderKL struct {
 	w                *shadow.World
 	latent           int // channels of a latent image
-	factor           int // an image is this much wider and higher than its latent image
+	factor           int // how many times as wide and high an image is as its latent image
 	convIn, convOut  *nn.Conv2d
 	down             []*encoderBlock
 	mid              *encoderBlock
@@ -138,7 +138,7 @@ func (k *encoderBlock) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.
 	return hidden
 }
 
-// sample is encode(pixels).latent_dist.sample(). The distribution lives until its sample exists.
+// sample is encode(pixels).latent_dist.sample(). The distribution is freed once it has been sampled.
 func (m *autoencoderKL) sample(pixels *shadow.Tensor) *shadow.Tensor {
 	fn, encode := m.w.Func(), m.w.Func(pixels)
 	parameters := fn.Let(m.encode(pixels))

@@ -9,31 +9,55 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// BART: transformers/models/bart/modeling_bart.py.
+// BART: transformers/models/bart/modeling_bart.py. Other families differ from it in the ways that bartKind lists.
 
 type bart struct {
 	net
+	kind             *bartKind
 	shared           *nn.Embedding
 	encoder, decoder *bartStack
-	bias             *shadow.Tensor // final_logits_bias
+	bias             *shadow.Tensor // final_logits_bias, or nil
 	lmHead           *nn.Linear
 }
 
+// bartKind holds the differences between BART-like families. The zero value has no norms around the layers.
+type bartKind struct {
+	vocab     int                                        // default size of the vocabulary
+	ffn       int                                        // default width of the MLPs
+	layerDrop float64                                    // default share of layers that are skipped
+	attnDrop  float64                                    // default dropout of attention weights
+	act       string                                     // default activation
+	preNorm   bool                                       // attention and MLP come after their norms
+	embedNorm bool                                       // the embeddings are normalised
+	finalNorm bool                                       // the last layer's result is normalised
+	unbiased  bool                                       // logits have no bias
+	keepsOnes bool                                       // the decoder's mask does not replace the variable with its ones
+	rebinds   bool                                       // the decoder's positions replace the variable with their ids
+	places    places                                     // positions; nil means learned ones
+	shift     func(labels *shadow.Tensor) *shadow.Tensor // computes the decoder's input from its labels; nil means shiftRight
+}
+
 func newBART(b *nn.Builder, c *Config, run Run) (Model, error) {
+	return newBARTLike(b, c, run, bartKind{vocab: 50265, ffn: 4096, act: "gelu", embedNorm: true})
+}
+
+func newBARTLike(b *nn.Builder, c *Config, run Run, kind bartKind) (Model, error) {
 	c.alias("d_model", "hidden_size")
 	for _, key := range []string{"encoder_layerdrop", "decoder_layerdrop"} {
-		if c.Float(key, 0) > 0 {
+		if c.Float(key, kind.layerDrop) > 0 {
 			c.fail(key, "0, because skipping layers at random is not simulated")
 		}
 	}
-	vocab, width := c.Positive("vocab_size", 50265), c.Positive("d_model", 1024)
-	m := &bart{net: net{b.W, run}}
+	vocab, width := c.Positive("vocab_size", kind.vocab), c.Positive("d_model", 1024)
+	m := &bart{net: net{b.W, run}, kind: &kind}
 	m.shared = b.Embedding("model.shared", vocab, width)
-	m.encoder = newBARTStack(b, c, m.net, "encoder")
-	m.decoder = newBARTStack(b, c, m.net, "decoder")
+	m.encoder = newBARTStack(b, c, m, "encoder")
+	m.decoder = newBARTStack(b, c, m, "decoder")
 	b.Tie(&m.encoder.tokens.Weight, m.shared.Weight)
 	b.Tie(&m.decoder.tokens.Weight, m.shared.Weight)
-	m.bias = b.BufferAt("final_logits_bias", b.DType, 1, vocab)
+	if !kind.unbiased {
+		m.bias = b.BufferAt("final_logits_bias", b.DType, 1, vocab)
+	}
 	m.lmHead = b.Linear("lm_head", width, vocab, false)
 	b.Tie(&m.lmHead.Weight, m.shared.Weight)
 	return m, nil
@@ -44,35 +68,56 @@ func (m *bart) Batch() Batch { return m.textBatch() }
 // Loss is BartForConditionalGeneration.forward.
 func (m *bart) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	ids := fn.Let(shiftRight(b.Labels))
+	ids := fn.Let(m.shift(b.Labels))
 	states := fn.Let(m.encoder.encode(b.IDs, b.Mask))
 	out := fn.Let(m.decoder.decode(ids, b.Mask, states))
 	logits := fn.Let(m.lmHead.Call(out)) // (B, T, V)
-	fn.Set(&logits, logits.Add(m.bias))
+	if m.bias != nil {
+		fn.Set(&logits, logits.Add(m.bias))
+	}
 	m.run.Calling.keepLogits(logits)
 	return fn.Return(maskedLoss(logits, b.Labels, logits.Size(-1)))
+}
+
+// shift computes the decoder's input from its labels.
+func (m *bart) shift(labels *shadow.Tensor) *shadow.Tensor {
+	if m.kind.shift != nil {
+		return m.kind.shift(labels)
+	}
+	return shiftRight(labels)
 }
 
 // bartStack is BartEncoder or BartDecoder.
 type bartStack struct {
 	net
-	tokens, places *nn.Embedding
-	layers         []*bartLayer
-	norm           *nn.LayerNorm
-	drop           nn.Dropout
-	mask           *shadow.Tensor // for the current forward, like the encoder states
-	states         *shadow.Tensor
+	kind            *bartKind
+	tokens          *nn.Embedding
+	places          placed
+	layers          []*bartLayer
+	norm, finalNorm *nn.LayerNorm // of the embeddings, of the last layer's result; nil if there is none
+	drop            nn.Dropout
+	mask            *shadow.Tensor // for the current forward, like the encoder states
+	states          *shadow.Tensor
 }
 
-func newBARTStack(b *nn.Builder, c *Config, n net, name string) *bartStack {
+func newBARTStack(b *nn.Builder, c *Config, m *bart, name string) *bartStack {
 	width, at := c.Positive("d_model", 1024), "model."+name
-	s := &bartStack{net: n, drop: nn.Dropout(c.Float("dropout", 0.1))}
-	s.tokens = b.Embedding(at+".embed_tokens", c.Positive("vocab_size", 50265), width)
-	s.places = b.Embedding(at+".embed_positions", c.Positive("max_position_embeddings", 1024)+2, width)
+	s := &bartStack{net: m.net, kind: m.kind, drop: nn.Dropout(c.Float("dropout", 0.1))}
+	s.tokens = b.Embedding(at+".embed_tokens", m.shared.Weight.Size(0), width)
+	places := m.kind.places
+	if places == nil {
+		places = learnedPlaces
+	}
+	s.places = places(b, at+".embed_positions", c.Positive("max_position_embeddings", 1024), width)
 	for i := range c.Int(name+"_layers", 12) {
 		s.layers = append(s.layers, newBARTLayer(b, c, s, fmt.Sprintf("%s.layers.%d", at, i), name))
 	}
-	s.norm = b.LayerNorm(at+".layernorm_embedding", width, true)
+	if s.kind.embedNorm {
+		s.norm = b.LayerNorm(at+".layernorm_embedding", width, true)
+	}
+	if s.kind.finalNorm {
+		s.finalNorm = b.LayerNorm(at+".layer_norm", width, true)
+	}
 	return s
 }
 
@@ -80,40 +125,58 @@ func newBARTStack(b *nn.Builder, c *Config, n net, name string) *bartStack {
 func (s *bartStack) encode(ids, mask *shadow.Tensor) *shadow.Tensor {
 	fn := s.w.Func(ids, mask)
 	embeds := fn.Let(s.tokens.Call(ids).MulScalar())
-	placed := fn.Let(s.position(s.w.Arange(ids.Size(1)).Expand(ids.Size(0), -1)))
-	hidden := fn.Let(embeds.Add(placed))
-	fn.Set(&hidden, s.norm.Call(hidden))
-	fn.Set(&hidden, s.drop.Call(hidden))
+	at := fn.Let(s.places.of(s.w, ids, nil))
+	hidden := fn.Let(embeds.Add(at))
+	s.enter(fn, &hidden)
 	s.bidirectionalMask(mask)
 	for _, l := range s.layers {
 		fn.Set(&hidden, s.layer(l, hidden))
 	}
+	s.leave(fn, &hidden)
 	return fn.Return(hidden)
+}
+
+// enter is what follows the sum of the embeddings.
+func (s *bartStack) enter(fn *shadow.Frame, hidden **shadow.Tensor) {
+	if s.norm != nil {
+		fn.Set(hidden, s.norm.Call(*hidden))
+	}
+	fn.Set(hidden, s.drop.Call(*hidden))
+}
+
+// leave is what follows the last layer.
+func (s *bartStack) leave(fn *shadow.Frame, hidden **shadow.Tensor) {
+	if s.finalNorm != nil {
+		fn.Set(hidden, s.finalNorm.Call(*hidden))
+	}
 }
 
 // decode is BartDecoder.forward.
 func (s *bartStack) decode(ids, padding, states *shadow.Tensor) *shadow.Tensor {
 	fn := s.w.Func(ids, states)
 	embeds := fn.Let(s.tokens.Call(ids).MulScalar())
-	pos := fn.Let(s.w.Arange(ids.Size(1)).AddScalar())
-	s.mask, s.states = s.w.Full(shadow.Float32, ids.Size(0), ids.Size(1)), states
-	fn.Let(s.mask)
-	fn.Set(&s.mask, s.causalMask(embeds, s.mask, nil, 0))
+	pos := fn.Let(s.places.ids(s.w, ids.Size(1)))
+	ones := fn.Let(s.w.Full(shadow.Float32, ids.Size(0), ids.Size(1)))
+	s.mask, s.states = s.causalMask(embeds, ones, nil, 0), states
+	if s.kind.keepsOnes {
+		fn.Let(s.mask)
+	} else {
+		fn.Set(&ones, s.mask)
+	}
 	s.bidirectionalMask(padding)
-	placed := fn.Let(s.position(pos.Unsqueeze(0)))
-	hidden := fn.Let(embeds.Add(placed))
-	fn.Set(&hidden, s.norm.Call(hidden))
-	fn.Set(&hidden, s.drop.Call(hidden))
+	at := s.places.of(s.w, ids, pos)
+	if s.kind.rebinds {
+		fn.Set(&pos, at)
+	} else {
+		fn.Let(at)
+	}
+	hidden := fn.Let(embeds.Add(at))
+	s.enter(fn, &hidden)
 	for _, l := range s.layers {
 		fn.Set(&hidden, s.layer(l, hidden, s.mask, states))
 	}
+	s.leave(fn, &hidden)
 	return fn.Return(hidden)
-}
-
-// position is BartLearnedPositionalEmbedding.forward.
-func (s *bartStack) position(ids *shadow.Tensor) *shadow.Tensor {
-	fn := s.w.Func(ids)
-	return fn.Return(s.places.Call(ids.AddScalar()))
 }
 
 // bartLayer is BartEncoderLayer or BartDecoderLayer.
@@ -128,12 +191,12 @@ type bartLayer struct {
 }
 
 func newBARTLayer(b *nn.Builder, c *Config, s *bartStack, at, name string) *bartLayer {
-	width, ffn := c.Positive("d_model", 1024), c.Positive(name+"_ffn_dim", 4096)
+	width, ffn := c.Positive("d_model", 1024), c.Positive(name+"_ffn_dim", s.kind.ffn)
 	heads := c.Positive(name+"_attention_heads", 16)
-	l := &bartLayer{Path: shadow.Path(at), s: s, act: c.activation("activation_function", "gelu"), inner: nn.Dropout(c.Float("activation_dropout", 0))}
+	l := &bartLayer{Path: shadow.Path(at), s: s, act: c.activation("activation_function", s.kind.act), inner: nn.Dropout(c.Float("activation_dropout", 0))}
 	attention := func(at string) *bartAttention {
 		return &bartAttention{
-			Path: shadow.Path(at), s: s, headDim: c.HeadDim(width, heads), dropout: c.Float("attention_dropout", 0),
+			Path: shadow.Path(at), s: s, headDim: c.HeadDim(width, heads), dropout: c.Float("attention_dropout", s.kind.attnDrop),
 			k:   b.Linear(at+".k_proj", width, width, true),
 			v:   b.Linear(at+".v_proj", width, width, true),
 			q:   b.Linear(at+".q_proj", width, width, true),
@@ -163,25 +226,49 @@ func (l *bartLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Ten
 		l.attend(fn, &hidden, residual, &weights, l.cross, l.crossNorm)
 	}
 	fn.Set(&residual, hidden)
+	l.before(fn, &hidden, l.finalNorm)
 	fn.Set(&hidden, l.act(l.fc1.Call(hidden)))
 	fn.Set(&hidden, l.inner.Call(hidden))
 	fn.Set(&hidden, l.fc2.Call(hidden))
 	fn.Set(&hidden, l.s.drop.Call(hidden))
 	fn.Set(&hidden, residual.Add(hidden))
-	fn.Set(&hidden, l.finalNorm.Call(hidden))
+	l.after(fn, &hidden, l.finalNorm)
 	if l.cross == nil {
-		fn.Set(&hidden, clampHalf(hidden))
+		fn.Set(&hidden, l.clamp(hidden))
 	}
 	return hidden
 }
 
 // attend runs an attention with its dropout, residual and norm, in the layer's frame.
 func (l *bartLayer) attend(fn *shadow.Frame, hidden **shadow.Tensor, residual *shadow.Tensor, weights **shadow.Tensor, a *bartAttention, norm *nn.LayerNorm) {
+	l.before(fn, hidden, norm)
 	out, of := l.s.w.Call2(a, *hidden)
 	fn.Set2(hidden, out, weights, of)
 	fn.Set(hidden, l.s.drop.Call(*hidden))
 	fn.Set(hidden, residual.Add(*hidden))
-	fn.Set(hidden, norm.Call(*hidden))
+	l.after(fn, hidden, norm)
+}
+
+// before normalises the input of attention or MLP, if norms come first.
+func (l *bartLayer) before(fn *shadow.Frame, hidden **shadow.Tensor, norm *nn.LayerNorm) {
+	if l.s.kind.preNorm {
+		fn.Set(hidden, norm.Call(*hidden))
+	}
+}
+
+// after normalises the sum with the residual, if norms come last.
+func (l *bartLayer) after(fn *shadow.Frame, hidden **shadow.Tensor, norm *nn.LayerNorm) {
+	if !l.s.kind.preNorm {
+		fn.Set(hidden, norm.Call(*hidden))
+	}
+}
+
+// clamp guards against infinities in float16. Families whose norms come first clamp without a check.
+func (l *bartLayer) clamp(hidden *shadow.Tensor) *shadow.Tensor {
+	if l.s.kind.preNorm && hidden.DType() == shadow.Float16 {
+		return hidden.Clamp()
+	}
+	return clampHalf(hidden)
 }
 
 type bartAttention struct {

@@ -48,6 +48,9 @@ func (a *bertSelfAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*s
 	query := fn.Let(a.query.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, H, S, D)
 	key := fn.Let(a.key.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))
 	value := fn.Let(a.value.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))
+	if a.run.Prefix.tokens() > 0 {
+		a.cached(fn, &key, &value, 0)
+	}
 	out, weights := fn.Let2(a.bothWays(query, key, value, a.dropout)) // (B, S, H, D)
 	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
 	return out, weights

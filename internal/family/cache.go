@@ -6,9 +6,13 @@ import "snug/internal/shadow"
 
 // The cache of keys and values, which a model fills even in training unless it is turned off.
 
-// cached is past_key_values.update: keys and values are appended to an empty cache, which copies them, and the
+// cached is past_key_values.update: keys and values are appended to a prefix, or to an empty cache, which copies them, and the
 // variables are rebound to the copies. A layer with a window keeps only the last tokens.
 func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
+	if n.run.Prefix.tokens() > 0 {
+		n.run.Prefix.extend(fn, key, value)
+		return
+	}
 	if !n.caches() {
 		return
 	}

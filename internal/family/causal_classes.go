@@ -15,6 +15,12 @@ func (s *lastScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	w := e.hidden.World()
 	B, S := e.hidden.Size(0), e.hidden.Size(1)
 	logits := fn.Let(s.score.Call(e.hidden)) // (B, S, labels)
+	if e.ids.DType().Floating() {            // inputs_embeds: padding cannot be found, and the last token is used
+		rows := w.Arange(B).Hold()
+		out := logits.Select(1, S-1).IndexAt(0, rows)
+		rows.Drop()
+		return out
+	}
 	words := fn.Let(e.ids.Compare("ne").To(shadow.Int32))
 	places := fn.Let(w.Full(shadow.Int32, S))
 	last := fn.Let(places.Mul(words).Argmax(false, -1)) // (B)

@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newTokenClassifier makes the head of BERT, which other families share: a linear layer after a dropout. Answers to
-// questions are found without the dropout.
+// newTokenClassifier makes the head of BERT, which other families share: a linear layer after a dropout. Question
+// answering has no dropout.
 func newTokenClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropout, run Run) *classifier {
 	s := &tokenScorer{dropout: dropout, pooled: scoresTexts(run.Head)}
 	if run.Head == QuestionAnswering {
@@ -20,8 +20,8 @@ func newTokenClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropout
 	return newClassifier(c, run, s)
 }
 
-// newRobertaClassifier makes the head of RoBERTa or MPNet. MPNet's always uses the dropout of the layers, as does a
-// choice between texts.
+// newRobertaClassifier makes the head of RoBERTa or MPNet. MPNet's always uses the layers' dropout, as does multiple
+// choice.
 func newRobertaClassifier(b *nn.Builder, c *Config, cfg bertConfig, dropout nn.Dropout, run Run) *classifier {
 	switch run.Head {
 	case SequenceClassification:
@@ -133,7 +133,7 @@ func firstOf(fn *shadow.Frame, hidden, mask *shadow.Tensor) *shadow.Tensor {
 	w := hidden.World()
 	rows := fn.Let(w.Arange(hidden.Size(0)))
 	if mask == nil {
-		fn.Let(w.Full(shadow.Int64))                // the position 0, read back
+		fn.Let(w.Full(shadow.Int64))                // a tensor with the position 0, which is read back
 		return hidden.Select(1, 0).IndexAt(0, rows) // (B, H)
 	}
 	first := fn.Let(mask.Argmax(false, -1))

@@ -18,7 +18,7 @@ type clipText struct {
 	layers            []*clipLayer
 	norm              *nn.LayerNorm
 	length            int
-	oldEnd            bool // the end of a text is its highest token id
+	oldEnd            bool // the end of a text is its token with the highest id
 }
 
 type clipLayer struct {

@@ -192,6 +192,13 @@ func (c *Config) headDim(hidden, heads int) int {
 	return c.HeadDim(hidden, heads)
 }
 
+// usual sets the values of keys that the config omits.
+func (c *Config) usual(values map[string]any) {
+	keys := maps.Clone(values)
+	maps.Copy(keys, c.keys)
+	c.keys = keys
+}
+
 // alias lets a key have a second name, like attribute_map.
 func (c *Config) alias(key, other string) {
 	if c.Has(key) || !c.Has(other) {

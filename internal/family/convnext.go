@@ -19,7 +19,7 @@ type convNeXt struct {
 
 // newConvNeXt makes a stem, four stages of blocks with doubling width and a downsampling between stages, and a
 // head. The probability of dropping a block's branch grows from zero to dropPath over the blocks.
-func newConvNeXt(b *nn.Builder, dropPath float64, width int, stages ...int) shadow.Module {
+func newConvNeXt(b *nn.Builder, classes int, dropPath float64, width int, stages ...int) shadow.Module {
 	n := &convNeXt{features: &nn.Sequential{Path: "features"}}
 	n.add(&nn.Sequential{Path: "features.0", List: []shadow.Module{
 		b.Conv2d("features.0.0", 3, width, 4, shadow.Conv{Stride: 4, Groups: 1}, true),
@@ -47,7 +47,7 @@ func newConvNeXt(b *nn.Builder, dropPath float64, width int, stages ...int) shad
 	n.classifier = &nn.Sequential{Path: "classifier", List: []shadow.Module{
 		&layerNorm2d{b.LayerNorm("classifier.0", width, true)},
 		nn.Apply{Path: "classifier.1", Run: func(x *shadow.Tensor) *shadow.Tensor { return x.Flatten(1) }},
-		b.Linear("classifier.2", width, imageNetClasses, true),
+		b.Linear("classifier.2", width, classes, true),
 	}}
 	return n
 }

@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// DeepSeek-V2: transformers/models/deepseek_v2/modeling_deepseek_v2.py. It is DeepSeek-V3 with another choice of experts
-// and with rotations by complex numbers.
+// DeepSeek-V2: transformers/models/deepseek_v2/modeling_deepseek_v2.py. It is DeepSeek-V3, except that experts are
+// chosen differently and rotary embeddings use complex numbers.
 
 func newDeepSeekV2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	c.alias("num_local_experts", "n_routed_experts")

@@ -14,7 +14,7 @@ import (
 type mlaShape struct {
 	hidden, heads            int
 	qRank, kvRank            int // widths of the narrow layers; qRank 0 means that queries have none
-	rotated, unrotated, wide int // elements of a head that are rotated, that are not, and of values
+	rotated, unrotated, wide int // elements per head: rotated and unrotated ones in queries and keys, and those in values
 	bias                     bool
 	dropout                  float64
 }

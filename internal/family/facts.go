@@ -60,6 +60,9 @@ type Facts struct {
 	Liger, LigerToo bool
 	// Unsloth means that fms-acceleration replaces parts of the model with Unsloth's kernels (0.6, models/*.py).
 	Unsloth bool
+	// repeatsUntil is the transformers release from which grouped keys and values are no longer repeated for flash
+	// attention; 0 if they never were.
+	repeatsUntil int
 	// OwnLoss describes how the model's forward computed a causal loss before it called the shared function.
 	OwnLoss ownLoss
 	// Torchtune means that torchtune has the model too, built from its own modules.
@@ -68,12 +71,18 @@ type Facts struct {
 	Unfused string
 	// LitGPT means that LitGPT's version of the model is simulated.
 	LitGPT bool
-	// Vision describes how the model sees images; nil for a model without a vision tower.
+	// Vision describes how the model processes images; nil for a model without a vision tower.
 	Vision *Vision
 	// LMHead means that the class name ends in LMHeadModel, not ForCausalLM.
 	LMHead bool
+	// EagerBefore is the first release of transformers with more than eager attention for the model: 500 is 5.0. Releases
+	// before it compute eager attention, unless they are asked for another.
+	EagerBefore int
 	// ByToken means that the model runs a loop over tokens.
 	ByToken bool
+	// Faster names packages with kernels that transformers uses for the model if they are installed. They are not
+	// simulated.
+	Faster string
 	// Dims are the sizes that the config may omit; zero if published formulas for transformers do not
 	// apply.
 	Dims Dims
@@ -85,6 +94,21 @@ type Facts struct {
 	// tokens describes the head of a decoder that classifies tokens.
 	tokens tokenHead
 	make   maker
+}
+
+// never is later than every release.
+const never = 1 << 20
+
+// Attends returns the kind of attention that a release computes if another kind is asked for; "" if the model has none.
+// Release 0 is the newest.
+func (f Facts) Attends(asked string, release int) string {
+	switch {
+	case f.ByToken && f.Positions.Key == "":
+		return ""
+	case asked == "sdpa" && (f.EagerBefore == never || release > 0 && release < f.EagerBefore):
+		return "eager"
+	}
+	return asked
 }
 
 // Positions describes how many tokens a model accepts.
@@ -121,6 +145,14 @@ var families = map[string]Facts{
 		make: newAlbert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Output: "decoder", Suggested: []string{"query", "value"}, Quantizes: true, Dims: Dims{4096, 64, 12},
 	},
+	"apertus": {
+		make: newApertus, Heads: []string{CausalLM, Encoder, TokenClassification}, Positions: Positions{Key: maxPositions, Default: 65536},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
+	"arcee": {
+		make: newArcee, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2560, 32, 32},
+	},
 	"bart": {
 		make: newBART, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", LoRA: qv, Dims: Dims{1024, 16, 12},
@@ -133,6 +165,10 @@ var families = map[string]Facts{
 		make: newBloom, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true, undropped: true}, Positions: Positions{Key: "seq_length", Default: 2048},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{64, 8, 2},
 	},
+	"camembert": {
+		make: newXLMRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
+		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
 	"cohere": {
 		make: newCohere, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
@@ -142,7 +178,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
 	"deberta-v2": {
-		make: newDeberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		make: newDeberta, EagerBefore: never, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"deberta.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query_proj", "value_proj"}, Quantizes: true, Dims: Dims{1536, 24, 24},
 	},
 	"deepseek_v2": {
@@ -160,6 +196,10 @@ var families = map[string]Facts{
 	"electra": {
 		make: newElectra, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"electra.encoder.layer", "encoder.layer"}, Output: "generator_lm_head", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{256, 4, 12},
+	},
+	"ernie4_5": {
+		make: newErnie45, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{1024, 16, 18},
 	},
 	"exaone4": {
 		make: newEXAONE4, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 2048},
@@ -225,24 +265,48 @@ var families = map[string]Facts{
 		make: newGraniteMoE, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, Dims: Dims{4096, 32, 32},
 	},
+	"hunyuan_v1_dense": {
+		make: newHunYuan, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
+	},
 	"llama": {
 		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
+	"m2m_100": {
+		make: newM2M100, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024},
+		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
+	},
 	"mamba": {
-		make: newMamba, Heads: []string{CausalLM}, ByToken: true,
+		make: newMamba, Heads: []string{CausalLM}, ByToken: true, Faster: "mamba-ssm and causal-conv1d",
 		Blocks: []string{"backbone.layers"}, Output: "lm_head",
 	},
 	"mamba2": {
-		make: newMamba2, Heads: []string{CausalLM}, ByToken: true,
+		make: newMamba2, Heads: []string{CausalLM}, ByToken: true, Faster: "mamba-ssm and causal-conv1d",
 		Blocks: []string{"backbone.layers"}, Output: "lm_head",
 	},
+	"marian": {
+		make: newMarian, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
+	},
+	"mbart": {
+		make: newMBART, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
+	},
+	"ministral": {
+		make: newMinistral, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
+	},
+	"ministral3": {
+		make: newMinistral3, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 262144},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 34},
+	},
 	"mistral": {
-		make: newMistral, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newMistral, repeatsUntil: 448, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mixtral": {
-		make: newMixtral, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newMixtral, repeatsUntil: 448, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Experts: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"modernbert": {
@@ -257,6 +321,10 @@ var families = map[string]Facts{
 		make: newMPT, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: "max_seq_len", Default: 2048, Learned: true},
 		Blocks: []string{"transformer.blocks"}, Output: "lm_head", LoRA: []string{"Wqkv"}, Quantizes: true, Dims: Dims{2048, 16, 24},
 	},
+	"mt5": {
+		make: newMT5, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 1024},
+		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 6, 8},
+	},
 	"multi-encoder": {
 		make: newMultiEncoder, RowsMeasured: true, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Dims: Dims{768, 12, 12},
@@ -264,6 +332,10 @@ var families = map[string]Facts{
 	"nanogpt": {
 		make: newNanoGPT, Heads: []string{CausalLM}, Positions: Positions{Filled: true, Key: "block_size", Default: 1024}, late: true,
 		Blocks: []string{"transformer.h"}, Output: "lm_head", Dims: Dims{768, 12, 12},
+	},
+	"nemotron": {
+		make: newNemotron, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{6144, 48, 32},
 	},
 	"olmo": {
 		make: newOLMo, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
@@ -285,16 +357,20 @@ var families = map[string]Facts{
 		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"pegasus": {
+		make: newPegasus, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
+	},
 	"phi": {
 		make: newPhi, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: []string{"q_proj", "v_proj", "fc1", "fc2"}, Quantizes: true, Dims: Dims{2048, 32, 24},
 	},
 	"phi3": {
-		make: newPhi3, Unfused: "llama", OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		make: newPhi3, repeatsUntil: 448, Unfused: "llama", OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"qkv_proj"}, Quantizes: true, Liger: true, Dims: Dims{3072, 32, 32},
 	},
 	"qwen2": {
-		make: newQwen2, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newQwen2, repeatsUntil: 448, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"qwen2_5_vl": {
@@ -310,7 +386,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.visual.blocks", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 80},
 	},
 	"qwen2_moe": {
-		make: newQwen2MoE, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newQwen2MoE, repeatsUntil: 500, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, Dims: Dims{2048, 16, 24},
 	},
 	"qwen3": {
@@ -320,6 +396,14 @@ var families = map[string]Facts{
 	"qwen3_moe": {
 		make: newQwen3MoE, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Experts: true, Liger: true, Dims: Dims{2048, 32, 24},
+	},
+	"qwen3_5_text": {
+		make: newQwen35, Heads: decoderHeads, Faster: "flash-linear-attention and causal-conv1d", Positions: Positions{Key: maxPositions, Default: 32768},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 16, 32},
+	},
+	"qwen3_next": {
+		make: newQwen3Next, Heads: taggerHeads, Faster: "flash-linear-attention and causal-conv1d", Positions: Positions{Key: maxPositions, Default: 32768},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, LigerToo: true, Dims: Dims{2048, 16, 48},
 	},
 	"roberta": {
 		make: newRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
@@ -342,11 +426,11 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{2560, 32, 32},
 	},
 	"starcoder2": {
-		make: newStarcoder2, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		make: newStarcoder2, repeatsUntil: 448, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{3072, 24, 30},
 	},
 	"t5": {
-		make: newT5, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
+		make: newT5, EagerBefore: t5SDPA, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 8, 6},
 	},
 	"vit": {

@@ -21,6 +21,7 @@ type Run struct {
 	*Shape
 	Calling       *Calling     // nil if the loop uses only the loss
 	Head          string       // one of Heads
+	Classes       int          // classes of an image model without a config; 0 for ImageNet's
 	Positives     int          // positive samples per anchor, in contrastive training
 	Negatives     int          // negative samples per anchor
 	Attention     string       // "sdpa", "eager", "flash"
@@ -29,18 +30,20 @@ type Run struct {
 	Reentrant     bool         // reentrant checkpointing
 	Loss          string       // which code computes a causal loss; "" is the model's own
 	LossChunks    int          // pieces in which a causal loss is computed; 0 means all at once
-	Unsloth       []string     // the layers that use Unsloth's kernels: "rope", "norm"
+	Unsloth       []string     // the layers that use Unsloth's kernels: "rope", "norm", "lora"
 	Liger         []string     // the layers that use Liger's kernels: "rope", "norm", "mlp"
 	Torchtune     bool         // decoders use torchtune's modules, if it has the model
 	LitGPT        LitGPT       // decoders use LitGPT's modules and loss, if it has the model
 	Lora          nn.Lora      // adapters that torchtune's and LitGPT's modules are built with
-	Images        Images       // the images of each sample, if the model sees any
+	Images        Images       // the images of each sample, for models with a vision tower
 	Adapts        bool         // the model gets adapters
+	Prefix        *Prefix      // the cache that each forward begins with; may be nil
 	Resolution    int          // side of the images, in pixels, if the model does not fix it
 	Low           shadow.DType // type that autocast casts to; None without autocast
 	Transformers  int          // the release whose code runs: 445 is 4.45; 0 means the newest known
 
 	ownLoss ownLoss   // the model type's OwnLoss
+	repeats bool      // keys and values are repeated for every query head before flash attention
 	tokens  tokenHead // the model type's tokens
 	problem problem   // what a model that classifies texts learns
 }
@@ -51,7 +54,7 @@ func (r Run) Rows() int { return 1 + r.Positives + r.Negatives }
 // Images describes the images of a sample, all of the same size. The zero value means none.
 type Images struct {
 	Count         int // per sample
-	Height, Width int // in pixels, as the tower sees them
+	Height, Width int // in pixels, after the processor has resized them
 }
 
 // Shape is the size of a forward's input. All parts of a run share it, and it may change from one
@@ -86,7 +89,7 @@ type Scripted interface {
 // Batch holds the tensors of one micro-batch, in the order of the dict that contains them.
 type Batch struct {
 	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model does not use it
-	Kinds, Grid               *shadow.Tensor // of a model for images and text: 1 for each image's token; rows and columns of patches
+	Kinds, Grid               *shadow.Tensor // for models with a vision tower: 1 for each image token; rows and columns of patches per image
 	Ends                      *shadow.Tensor // the last tokens of answers; Labels are then the first ones
 	Positions                 *shadow.Tensor // token positions of packed samples; nil if they are counted from 0
 }
@@ -120,6 +123,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 		return nil, err
 	}
 	run.ownLoss, run.tokens, run.problem = f.OwnLoss, f.tokens, c.problem(run)
+	run.repeats = run.Attention == "flash" && run.Transformers > 0 && run.Transformers < f.repeatsUntil
 	f.prepare(b, run.Head)
 	run.Torchtune = run.Torchtune && f.Torchtune && run.Head == CausalLM
 	run.LitGPT.On = run.LitGPT.On && f.LitGPT && run.Head == CausalLM
@@ -214,7 +218,8 @@ func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) 
 	return out
 }
 
-// block is layer for the blocks of a vision tower, which are not among the hidden states that a caller may ask for.
+// block is like layer, for the blocks of a vision tower. Their outputs are not among the hidden states that a caller
+// may request.
 func (n net) block(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
 	if !n.checkpoints() || n.run.Calling.skips() {
 		return n.w.CallWith(m, x, others)

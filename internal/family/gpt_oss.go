@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// gpt-oss: transformers/models/gpt_oss/modeling_gpt_oss.py. Every other layer has a sliding window, every head has a
-// sink that takes part of its attention, and experts have biases. There is no SDPA.
+// gpt-oss: transformers/models/gpt_oss/modeling_gpt_oss.py. Every other layer has a sliding window, every head has an
+// attention sink, and experts have biases. There is no SDPA.
 
 func newGPTOSS(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Transformers != 0 && run.Transformers < expertModules {

@@ -2,14 +2,14 @@
 
 package family
 
-// ia3 has the layers that PEFT's IA3 scales by default.
+// ia3 lists the layers that PEFT's IA3 scales by default.
 type ia3 struct {
 	targets     []string
-	feedforward string // the one of them whose input is scaled, not its output
+	feedforward string // the target whose input is scaled instead of its output
 }
 
-// IA3Layers returns the layers that IA3 scales by default in models of a type (PEFT 0.21, utils/constants.py), and those of
-// them whose inputs it scales; nil if there are none.
+// IA3Layers returns the layers that IA3 scales by default in a model type (PEFT 0.21, utils/constants.py), and those
+// whose inputs it scales instead of their outputs; nil if PEFT has no defaults.
 func IA3Layers(modelType string) (targets, feedforward []string) {
 	of, known := ia3Defaults[modelType]
 	if !known {

@@ -9,7 +9,7 @@ const litChunk = 128
 
 // LitGPT selects LitGPT's modules and loss, and their version.
 type LitGPT struct {
-	On    bool // use them
+	On    bool // LitGPT's modules and loss are used
 	First bool // the version used until October 2023
 	Flat  bool // under FSDP1, which casts buffers to the parameters' type
 }

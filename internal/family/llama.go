@@ -23,6 +23,7 @@ type llama struct {
 	norm      shadow.Module
 	rotary    layerRotary
 	masks     *layerMasks
+	pos       *shadow.Tensor // position ids of the current forward
 	head      *causalHead
 }
 
@@ -138,7 +139,10 @@ func (m *llama) forward(b Batch) *shadow.Tensor {
 	if m.scaled {
 		fn.Set(&embeds, embeds.MulScalar())
 	}
-	pos := positions(fn, m.w, m.run.Seq)
+	m.pos = nil
+	m.w.Local(&m.pos)
+	m.pos = positions(fn, m.w, m.run.Seq)
+	pos := m.pos
 	m.masks.create(fn, m.net, embeds, b.Mask, pos)
 	if m.rescaled {
 		fn.Set(&embeds, embeds.MulScalar())
@@ -199,46 +203,86 @@ type llamaAttention struct {
 	rotate       rotation // nil means Llama's apply_rotary_pos_emb
 	unrotated    bool     // the layer does not use positions
 	outDrop      nn.Dropout
-	sinks        *shadow.Tensor // a score for each head that no token gets, in gpt-oss
+	sinks        *shadow.Tensor // one more score per head, which belongs to no token, in gpt-oss
 }
 
 func newLlamaAttention(b *nn.Builder, m *llama, at string, s llamaShape) *llamaAttention {
-	return &llamaAttention{
+	a := &llamaAttention{
 		Path: shadow.Path(at), m: m, headDim: s.dim,
 		q: b.Linear(at+".q_proj", s.hidden, s.heads*s.dim, s.qkvBias),
 		k: b.Linear(at+".k_proj", s.hidden, s.kv*s.dim, s.qkvBias),
 		v: b.Linear(at+".v_proj", s.hidden, s.kv*s.dim, s.qkvBias),
 		o: b.Linear(at+".o_proj", s.heads*s.dim, s.hidden, s.oBias),
 	}
+	for _, l := range []*nn.Linear{a.q, a.k, a.v, a.o} {
+		l.Fused = m.run.unsloth("lora")
+	}
+	return a
 }
 
 func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
-	B, S := hidden.Size(0), hidden.Size(1)
-	query := fn.Let(a.qNorm.orNone(a.q.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2)) // (B, H, S, D)
-	key := fn.Let(a.kNorm.orNone(a.k.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2))   // (B, Hkv, S, D)
-	value := fn.Let(a.v.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))                 // (B, Hkv, S, D)
+	if a.q.Fuses(hidden) && a.k.Fuses(hidden) && a.v.Fuses(hidden) {
+		return a.fused(fn, hidden)
+	}
+	query, key, value := a.project(fn, hidden)
 	return a.attend(fn, &query, &key, value)
+}
+
+// project is the start of the forward: it binds queries, keys and values to variables of the frame.
+func (a *llamaAttention) project(fn *shadow.Frame, hidden *shadow.Tensor) (query, key, value *shadow.Tensor) {
+	B, S := hidden.Size(0), hidden.Size(1)
+	query = fn.Let(a.qNorm.orNone(a.q.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2)) // (B, H, S, D)
+	key = fn.Let(a.kNorm.orNone(a.k.Call(hidden).View(B, S, -1, a.headDim)).Transpose(1, 2))   // (B, Hkv, S, D)
+	value = fn.Let(a.v.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2))                 // (B, Hkv, S, D)
+	return query, key, value
+}
+
+// fused is the forward with Unsloth's function for queries, keys and values.
+func (a *llamaAttention) fused(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	B, S := hidden.Size(0), hidden.Size(1)
+	all := nn.FusedLoras(hidden, a.q, a.k, a.v)
+	for i, t := range all {
+		all[i] = fn.Let(t.View(B, S, -1, a.headDim).Transpose(1, 2))
+	}
+	return a.attend(fn, &all[0], &all[1], all[2])
 }
 
 // attend is the rest of the forward, starting with the rotation. It runs in the same frame, and rebinds the
 // variables for queries and keys.
 func (a *llamaAttention) attend(fn *shadow.Frame, query, key **shadow.Tensor, value *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
-	B, S := value.Size(0), value.Size(2)
 	if !a.unrotated {
 		q, k := a.m.applyRotary(*query, *key, a.window, a.rotate)
 		fn.Set2(query, q, key, k)
 	}
-	a.m.cached(fn, key, &value, a.window)
+	return a.finish(fn, *query, key, value)
+}
 
-	out, weights := a.m.attention(*query, *key, value, attending{
-		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap, sinks: a.sinks,
-	})
-	fn.Let(out) // (B, S, H, D)
-	fn.Let(weights)
-	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
+// finish is the rest of the forward after the rotation.
+func (a *llamaAttention) finish(fn *shadow.Frame, query *shadow.Tensor, key **shadow.Tensor, value *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	var out *shadow.Tensor
+	weights := a.mix(fn, &out, query, key, value)
 	fn.Set(&out, a.o.Call(out))
 	fn.Set(&out, a.outDrop.Call(out))
 	return out, weights
+}
+
+// mix runs the attention function. It sets out, (B, S, H·D), and returns the attention weights.
+func (a *llamaAttention) mix(fn *shadow.Frame, out **shadow.Tensor, query *shadow.Tensor, key **shadow.Tensor, value *shadow.Tensor) *shadow.Tensor {
+	B, S := value.Size(0), value.Size(2)
+	a.m.cached(fn, key, &value, a.window)
+	if a.m.run.repeats {
+		groups := query.Size(1) / (*key).Size(1)
+		fn.Set(key, repeatKV(*key, groups))
+		fn.Set(&value, repeatKV(value, groups))
+	}
+
+	o, weights := a.m.attention(query, *key, value, attending{
+		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap, sinks: a.sinks,
+	})
+	fn.Set(out, o) // (B, S, H, D)
+	fn.Let(weights)
+	fn.Set(out, (*out).Reshape(B, S, -1).Contiguous())
+	return weights
 }
 
 type llamaMLP struct {

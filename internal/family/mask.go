@@ -18,7 +18,7 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 	fn := n.w.Func(embeds, mask, pos)
 	if mask != nil {
 		fn.Set(&mask, mask.To(shadow.Bool))
-	} else if pos != nil && !n.caches() {
+	} else if pos != nil && !n.caches() && n.run.Prefix.tokens() == 0 {
 		findPacked(pos.Expand(embeds.Size(0), -1))
 	}
 	switch n.run.Attention {
@@ -30,7 +30,7 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 		}
 		return fn.Return(nil)
 	}
-	if window == 0 || embeds.Size(1) < window {
+	if n.run.Prefix.tokens() == 0 && (window == 0 || embeds.Size(1) < window) {
 		n.allOnes(mask)
 		if mask == nil || !n.run.Calling.masks() {
 			return fn.Return(nil)
@@ -47,6 +47,7 @@ type layerMasks struct {
 	window  int   // the window that a mask is made for, 0 for none
 	both    bool  // with a window, the full mask is made too
 	whole   bool  // positions are not searched for packed sequences
+	recurs  bool  // some layers are recurrent, and skip padding
 	full    *shadow.Tensor
 	sliding *shadow.Tensor
 }
@@ -69,6 +70,9 @@ func (l *layerMasks) create(fn *shadow.Frame, n net, embeds, mask, pos *shadow.T
 	}
 	if l.window > 0 {
 		l.sliding = fn.Let(n.causalMask(embeds, mask, pos, l.window))
+	}
+	if l.recurs && mask != nil { // create_recurrent_attention_mask, which drops a mask of ones
+		shadow.Item(mask.Compare("eq").All())
 	}
 }
 
@@ -170,9 +174,10 @@ func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tens
 	batch := fn.Let(n.w.Arange(B))
 	fn.Let(n.w.Arange(1)) // the heads
 	q := fn.Let(n.w.Arange(S).AddScalar())
-	kv := fn.Let(n.w.Arange(S).AddScalar())
-	mask := look.without(padding, batch.View(B, 1, 1, 1), q.View(1, 1, S, 1), kv.View(1, 1, 1, S))
-	return fn.Return(mask.Expand(B, -1, S, S))
+	K := n.run.Prefix.tokens() + S
+	kv := fn.Let(n.w.Arange(K).AddScalar())
+	mask := look.without(padding, batch.View(B, 1, 1, 1), q.View(1, 1, S, 1), kv.View(1, 1, 1, K))
+	return fn.Return(mask.Expand(B, -1, S, K))
 }
 
 // without combines a pattern with the padding mask, using another and_masks.

@@ -14,9 +14,9 @@ import (
 
 type groupedShape struct {
 	moeShape
-	groups, kept int          // groups of experts, and those that a token may choose from
+	groups, kept int          // number of expert groups, and how many of them a token may choose from
 	shared       int          // experts that every token uses; they are one MLP
-	dense        int          // the first layers, which have no experts
+	dense        int          // number of layers at the start that have no experts
 	soft         bool         // DeepSeek-V2: scores are a softmax, and weights are not normalised
 	ungrouped    bool         // tokens choose from all groups
 	bias         shadow.DType // type of the scores' bias; None means that of the weights
@@ -76,7 +76,7 @@ func (m *sharedExperts) route(hidden *shadow.Tensor) (logits, weights, index *sh
 	return fn.Return3(logits, weights, index)
 }
 
-// bestOfSigmoid is the choice of experts in DeepSeek-V3: a group's score is the sum of its two best.
+// bestOfSigmoid is the choice of experts in DeepSeek-V3: a group's score is the sum of its two best experts' scores.
 func (m *sharedExperts) bestOfSigmoid(fn *shadow.Frame, logits *shadow.Tensor) (weights, index *shadow.Tensor) {
 	groups := m.grouped.groups
 	scores := fn.Let(logits.Sigmoid())                            // (T, E)
@@ -95,7 +95,7 @@ func (m *sharedExperts) bestOfSigmoid(fn *shadow.Frame, logits *shadow.Tensor) (
 	return weights, index
 }
 
-// bestOfSoftmax is the choice of experts in DeepSeek-V2: a group's score is its best.
+// bestOfSoftmax is the choice of experts in DeepSeek-V2: a group's score is that of its best expert.
 func (m *sharedExperts) bestOfSoftmax(fn *shadow.Frame, logits *shadow.Tensor) (weights, index *shadow.Tensor) {
 	groups := m.grouped.groups
 	scores := fn.Let(logits.Softmax(shadow.Float32)) // (T, E)

@@ -25,6 +25,7 @@ func newExperts(b *nn.Builder, run Run, layer string, hidden int, s moeShape, ac
 	at := layer + "." + s.block
 	m := &expertList{Path: shadow.Path(at), moeShape: s}
 	m.gate = b.Linear(at+".gate", hidden, s.experts, false)
+	m.gate.Router = true
 	for i := range s.experts {
 		e := fmt.Sprintf("%s.experts.%d.", at, i)
 		m.mlps = append(m.mlps, &llamaMLP{

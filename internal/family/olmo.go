@@ -13,12 +13,10 @@ func newOLMo(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 4096, layers: 32, heads: 32, inter: 11008, vocab: 50304})
 	s.qkvBias = c.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
-	if c.Has("clip_qkv") {
-		c.fail("clip_qkv", "null, because its effect is not simulated")
-	}
+	clips := c.Float("clip_qkv", 0) != 0
 	act := c.activation("hidden_act", "silu")
 	m := newStack(b, run, s, func(m *llama, _ int, at string) shadow.Module {
-		attn := &olmoAttention{llamaAttention: newLlamaAttention(b, m, at+".self_attn", s)}
+		attn := &olmoAttention{llamaAttention: newLlamaAttention(b, m, at+".self_attn", s), clips: clips}
 		attn.dropout, attn.rotate = c.Float("attention_dropout", 0), singleRotary
 		return &llamaLayer{
 			Path: shadow.Path(at), attn: attn,
@@ -38,6 +36,7 @@ func newOLMo(b *nn.Builder, c *Config, run Run) (Model, error) {
 type olmoAttention struct {
 	*llamaAttention
 	qNorm, kNorm *olmo2Norm
+	clips        bool // queries, keys and values are clamped
 }
 
 func (a *olmoAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
@@ -45,6 +44,11 @@ func (a *olmoAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	query := fn.Let(a.qNorm.orNone(a.q.Call(hidden))) // (B, S, H·D)
 	key := fn.Let(a.kNorm.orNone(a.k.Call(hidden)))   // (B, S, Hkv·D)
 	value := fn.Let(a.v.Call(hidden))                 // (B, S, Hkv·D)
+	if a.clips {                                      // in place, for which autograd copies the original: as many bytes as a new result would take
+		fn.Set(&query, query.Clamp())
+		fn.Set(&key, key.Clamp())
+		fn.Set(&value, value.Clamp())
+	}
 	fn.Set(&query, query.View(B, S, -1, a.headDim).Transpose(1, 2))
 	fn.Set(&key, key.View(B, S, -1, a.headDim).Transpose(1, 2))
 	fn.Set(&value, value.View(B, S, -1, a.headDim).Transpose(1, 2))

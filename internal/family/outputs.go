@@ -35,6 +35,7 @@ type Calling struct {
 	SkipLogits    bool             // Liger's loss skips the logits in evaluation too
 	padding       *shadow.Tensor   // the padding mask, in encoders
 	block         int              // index of the next block of the current forward
+	Everything    bool             // Keep also receives the cache and the encoder's states of a model with an encoder and a decoder
 	Items         *shadow.Tensor   // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
 }
 
@@ -59,6 +60,16 @@ func (c *Calling) averaged(loss *shadow.Tensor) *shadow.Tensor {
 func (c *Calling) keepLogits(logits *shadow.Tensor) {
 	if c != nil && c.Keep != nil {
 		c.Keep.Logits = logits.Hold()
+	}
+}
+
+// keepCache keeps keys, values and the encoder's states, for a caller that keeps everything.
+func (c *Calling) keepCache(ts ...*shadow.Tensor) {
+	if c == nil || !c.Everything || c.Keep == nil {
+		return
+	}
+	for _, t := range ts {
+		c.Keep.Cache = append(c.Keep.Cache, t.Hold())
 	}
 }
 

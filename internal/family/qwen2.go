@@ -38,7 +38,7 @@ func qwenShape(c *Config) llamaShape {
 	return s
 }
 
-// qwenMasks reads which layers have a window: by default those after the first ones, if windows are on.
+// qwenMasks reads which layers have a window: by default, if windows are on, those from max_window_layers on.
 func qwenMasks(c *Config, layers, first int) layerMasks {
 	window := 0
 	if c.Bool("use_sliding_window", false) {

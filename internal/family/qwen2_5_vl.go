@@ -25,7 +25,7 @@ func newQwen25VL(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}
 	m.visual.windows = &qwenWindows{side: v.Positive("window_size", 112) / m.visual.merge / m.visual.patch.side, full: full}
 	if m.visual.windows.side < 1 {
-		v.fail("window_size", "at least the side of a token")
+		v.fail("window_size", "at least the side of a token, patch_size times spatial_merge_size")
 		m.visual.windows.side = 1
 	}
 	m.visual.build(b, v, func(at string) shadow.Module { return newRMSNorm(b, run, at, width) },
@@ -42,8 +42,8 @@ type qwenWindows struct {
 	lengths []int
 }
 
-// divide returns how many patches each window of an image has, in order, and how many windows there are with the empty
-// ones: a side that windows divide evenly is padded by a whole window.
+// divide returns the number of patches in each window of an image, in order, and the number of windows including empty
+// ones: a side that is a multiple of the window is still padded, by a whole window.
 func (x *qwenWindows) divide(h, w, merge int) (lengths []int, all int) {
 	h, w = h/merge, w/merge
 	rows, columns := h/x.side+1, w/x.side+1

@@ -9,9 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Qwen2-VL: transformers/models/qwen2_vl/modeling_qwen2_vl.py. A vision tower turns each image into tokens, which take
-// the places of the image tokens among the embeddings of Qwen2; positions have three dimensions. Videos are not
-// simulated.
+// Qwen2-VL: transformers/models/qwen2_vl/modeling_qwen2_vl.py. A vision tower turns each image into features, which
+// replace the embeddings of its image tokens in Qwen2; positions have three dimensions. Videos are not simulated.
 
 type qwenVL struct {
 	*llama
@@ -20,7 +19,7 @@ type qwenVL struct {
 	merge  int            // patches along each side of a token
 	deltas *shadow.Tensor // rope_deltas, which the model keeps until the next forward
 
-	interleaved bool // frequencies of time, height and width take turns
+	interleaved bool // frequencies of time, height and width alternate
 }
 
 func newQwen2VL(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -85,7 +84,7 @@ func (c *Config) sections(dim int) []int {
 	return s
 }
 
-// Batch has, with images, the tensors of Qwen2VLProcessor.
+// Batch makes the tensors that Qwen2VLProcessor returns if there are images.
 func (m *qwenVL) Batch() Batch {
 	if m.run.Images.Count == 0 {
 		return m.textBatch()
@@ -146,8 +145,8 @@ func (m *qwenVL) imageFeatures(b Batch, keeps bool) []*shadow.Tensor {
 	return fn.Returns(out...)
 }
 
-// placeholders is get_placeholder_mask: which tokens are an image's, and which a video's. It checks that there are as
-// many as features.
+// placeholders is get_placeholder_mask: masks of the image tokens and of the video tokens. It checks that there are as
+// many tokens as features.
 func (n net) placeholders(ids, features *shadow.Tensor) (image, video *shadow.Tensor) {
 	fn := n.w.Func(ids, features)
 	fn.Set(&image, ids.Compare("eq"))

@@ -36,7 +36,7 @@ func (v *qwenVisual) interpolation(grid *shadow.Tensor, patches int) (indices, w
 	return fn.Return2(indices, weights)
 }
 
-// taps is _interpolation_axis_taps_weights: two places along one side of the table, and their weights.
+// taps is _interpolation_axis_taps_weights: two positions along one side of the table, and their weights.
 func (v *qwenVisual) taps(index, size *shadow.Tensor) (taps, weights *shadow.Tensor) {
 	fn := v.w.Func(index, size)
 	fn.Set(&index, index.To(shadow.Float32))

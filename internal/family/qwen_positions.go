@@ -107,8 +107,8 @@ func (m *qwenVL) visionPositions(at *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(shadow.Stack(0, times.View(-1, 1, 1).Expand(1, h, w), rows.View(1, -1, 1).Expand(1, h, w), columns.View(1, 1, -1).Expand(1, h, w)).View(3, -1))
 }
 
-// after is the position after an image: the larger of its sides is added. The first sum is a new tensor; later ones are
-// added in place.
+// after advances the position past an image, by the longer of its sides. The first sum is a new tensor; later ones are
+// computed in place.
 func (m *qwenVL) after(at, size *shadow.Tensor) *shadow.Tensor {
 	fn := m.w.Func(at, size)
 	shadow.Item(size.Select(0, 1).CompareWith("gt", size.Select(0, 2)))

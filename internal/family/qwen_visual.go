@@ -11,8 +11,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// qwenVisual is the vision tower of Qwen2-VL and its successors. It sees the patches of all images of a batch as one
-// sequence; attention stays within an image.
+// qwenVisual is the vision tower of Qwen2-VL and its successors. It processes the patches of all images of a batch as
+// one sequence; attention stays within an image.
 type qwenVisual struct {
 	net
 	b        *nn.Builder
@@ -32,14 +32,14 @@ type qwenVisual struct {
 	side     int             // of the square of learned positions
 	windows  *qwenWindows    // nil if every block's attention covers the whole image
 	cos, sin *shadow.Tensor  // for the current forward
-	cu       *shadow.Tensor  // the ends of the parts that attend to each other
+	cu       *shadow.Tensor  // the ends of the parts within which patches attend to each other
 	lengths  []int           // their lengths
 }
 
-// qwenPatch is the part of an image that one position sees: a square in each of a few frames.
+// qwenPatch is the part of an image at one position of the sequence: a square in each of a few frames.
 type qwenPatch struct{ channels, frames, side int }
 
-// numbers returns how many numbers a patch has.
+// numbers returns the number of values in a patch.
 func (p qwenPatch) numbers() int { return p.channels * p.frames * p.side * p.side }
 
 // qwenTower holds the sizes whose keys differ between generations.
@@ -49,7 +49,7 @@ type qwenTower struct {
 	bias              bool // the patch embedding has a bias
 }
 
-// newQwenVisual reads the tower's config and makes what comes before its blocks.
+// newQwenVisual reads the tower's config and makes the modules before its blocks.
 func newQwenVisual(b *nn.Builder, c *Config, run Run, t qwenTower) *qwenVisual {
 	v := &qwenVisual{
 		net: net{b.W, run}, b: b, width: t.width, out: t.out, depth: c.Int("depth", t.depth),
@@ -144,7 +144,7 @@ func (v *qwenVisual) forward(pixels, grid *shadow.Tensor, h, w int) (hidden, fea
 	return fn.Return2(hidden, features)
 }
 
-// parts returns the ends and the lengths of the parts within which a block attends.
+// parts returns the ends and lengths of the parts within which a block's attention stays.
 func (v *qwenVisual) parts(windowed bool) (cu *shadow.Tensor, lengths []int) {
 	if windowed {
 		return v.windows.cu, v.windows.lengths
@@ -175,7 +175,7 @@ func (v *qwenVisual) positions(grid *shadow.Tensor, h, w int) *shadow.Tensor {
 	return fn.Return(shadow.Cat(0, all...))
 }
 
-// merged reorders a number for each patch, so that the patches of a token are neighbours.
+// merged reorders one number per patch, so that the patches of a token are adjacent.
 func (v *qwenVisual) merged(x *shadow.Tensor) *shadow.Tensor {
 	m := v.merge
 	return x.Reshape(x.Size(0)/m, m, x.Size(1)/m, m).Transpose(1, 2).Reshape(-1)

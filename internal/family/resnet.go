@@ -25,7 +25,7 @@ type resNet struct {
 // converted to the output's shape.
 type residual func(b *nn.Builder, at string, in, planes, stride int, down bool) (m shadow.Module, out int)
 
-func newResNet(b *nn.Builder, block residual, blocks ...int) shadow.Module {
+func newResNet(b *nn.Builder, classes int, block residual, blocks ...int) shadow.Module {
 	n := &resNet{
 		conv1: b.Conv2d("conv1", 3, 64, 7, shadow.Conv{Stride: 2, Padding: 3, Groups: 1}, false),
 		bn1:   b.BatchNorm2d("bn1", 64),
@@ -47,7 +47,7 @@ func newResNet(b *nn.Builder, block residual, blocks ...int) shadow.Module {
 		n.layers = append(n.layers, layer)
 		planes, stride = 2*planes, 2
 	}
-	n.fc = b.Linear("fc", in, imageNetClasses, true)
+	n.fc = b.Linear("fc", in, classes, true)
 	return n
 }
 

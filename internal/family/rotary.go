@@ -15,6 +15,7 @@ import (
 type rotary struct {
 	invFreq  *shadow.Tensor
 	measures bool           // each forward checks the length of the sequence
+	dynamic  bool           // each forward checks it a second time
 	single   bool           // cosines and sines remain in float32
 	pairs    bool           // two neighbouring elements share each frequency, as in Cohere
 	complex  bool           // cosines and sines are complex numbers in cos, as in DeepSeek-V2
@@ -27,7 +28,8 @@ func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	if dim%2 != 0 && c.err == nil {
 		c.err = fmt.Errorf("rotary embeddings rotate %d elements of each head; the number must be even", dim)
 	}
-	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
+	dynamic := strings.Contains(kind, "dynamic")
+	r := &rotary{measures: dynamic || kind == "longrope", dynamic: dynamic}
 	r.invFreq = b.Register(frequencies(b.W, dim))
 	b.Register(r.invFreq.Clone()) // original_inv_freq
 	frequencies(b.W, dim).Drop()  // _init_weights computes them again
@@ -137,11 +139,15 @@ func (c *Config) rotaryDim(dim int, key string, part float64) int {
 	return max(int(float64(dim)*part), 1)
 }
 
-// measure is the part of dynamic_rope_update before the forward: it reads back the largest position.
+// measure is the part of dynamic_rope_update before the forward: it reads back the largest position. Dynamic scaling
+// compares it both with the length it has cached and with the original one.
 func (r *rotary) measure(pos *shadow.Tensor) {
 	fn := pos.World().Func(pos)
 	length := fn.Let(pos.Max().AddScalar())
 	shadow.Item(length.Compare("gt"))
+	if r.dynamic {
+		shadow.Item(length.Compare("lt"))
+	}
 	fn.Return(nil)
 }
 

@@ -110,7 +110,7 @@ func (m *stableDiffusion) predict(low shadow.DType) *shadow.Tensor {
 	return fn.Return(out.Float())
 }
 
-// diffusionNames are the variables of the training loop, with the program's names or close to them.
+// diffusionNames are the variables of the training loop, named as in the program or similarly.
 type diffusionNames struct {
 	latents, noise, timesteps, noisy, text, target, prediction *shadow.Tensor
 }
@@ -122,7 +122,7 @@ func (v *diffusionNames) set(at **shadow.Tensor, to *shadow.Tensor) {
 	*at = to
 }
 
-// end leaves the function that has the variables.
+// end returns from the function that has the variables.
 func (v *diffusionNames) end() {
 	for _, at := range []**shadow.Tensor{&v.latents, &v.noise, &v.timesteps, &v.noisy, &v.text, &v.target, &v.prediction} {
 		(*at).Drop()
@@ -150,7 +150,7 @@ func (m *stableDiffusion) target() *shadow.Tensor {
 	return fn.Return(velocity)
 }
 
-// alphasAt returns the share of the image and that of the noise at each time step, (B, 1, 1, 1).
+// alphasAt returns the shares of the image and of the noise at each time step, (B, 1, 1, 1).
 func (m *stableDiffusion) alphasAt(fn *shadow.Frame, timesteps *shadow.Tensor, dt shadow.DType) (kept, added *shadow.Tensor) {
 	alphas := fn.Let(m.alphas.To(dt))
 	kept = fn.Let(fn.Let(alphas.Index(timesteps).Pow()).Unsqueeze(1).Unsqueeze(2).Unsqueeze(3))

@@ -11,6 +11,9 @@ import (
 
 // T5: transformers/models/t5/modeling_t5.py.
 
+// t5SDPA is the first release of transformers in which T5 uses scaled_dot_product_attention.
+const t5SDPA = 500
+
 type t5 struct {
 	net
 	shared           *nn.Embedding
@@ -25,12 +28,17 @@ func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}
 	vocab, width := c.Positive("vocab_size", 32128), c.Positive("d_model", 512)
 	layers := c.Int("num_layers", 6)
+	if run.Attention == "sdpa" && run.Transformers > 0 && run.Transformers < t5SDPA {
+		run.Attention = "eager"
+	}
 	m := &t5{net: net{b.W, run}, scale: c.Bool("tie_word_embeddings", true)}
 	m.shared = b.Embedding("shared", vocab, width)
 	m.encoder = newT5Stack(b, c, m.net, "encoder", layers)
 	m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
 	m.lmHead = b.Linear("lm_head", width, vocab, false)
-	b.Tie(&m.lmHead.Weight, m.shared.Weight)
+	if m.scale { // otherwise the checkpoint has a head of its own, which transformers 5 keeps too, against its config
+		b.Tie(&m.lmHead.Weight, m.shared.Weight)
+	}
 	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
 	b.Tie(&m.decoder.embed.Weight, m.shared.Weight)
 	return m, nil
@@ -42,6 +50,7 @@ func (m *t5) Batch() Batch { return m.textBatch() }
 func (m *t5) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	hidden := fn.Let(m.encoder.forward(fn, b.IDs, b.Mask, nil))
+	m.run.Calling.keepCache(hidden)
 	ids := fn.Let(shiftRight(b.Labels))
 	out := fn.Let(m.decoder.forward(fn, ids, b.Mask, hidden))
 	if m.scale {

@@ -52,9 +52,13 @@ func (a *t5Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (out, wei
 	K := current.Size(1)
 	key := fn.Let(a.k.Call(current).View(B, K, -1, a.dim).Transpose(1, 2))   // (B, H, K, D)
 	value := fn.Let(a.v.Call(current).View(B, K, -1, a.dim).Transpose(1, 2)) // (B, H, K, D)
-	if cache != nil {
+	if a.prefixed(cross) {
+		a.run.Prefix.extend(fn, &key, &value)
+		K = key.Size(2)
+	} else if cache != nil {
 		k := cache.Let(shadow.Cat(-2, key))
 		v := cache.Let(shadow.Cat(-2, value))
+		a.run.Calling.keepCache(k, v)
 		fn.Set2(&key, k, &value, v)
 	}
 	if *bias == nil {
@@ -66,6 +70,11 @@ func (a *t5Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (out, wei
 	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
 	fn.Set(&out, a.o.Call(out))
 	return out, weights
+}
+
+// prefixed reports whether keys and values come after a prefix: in the decoder's attention to itself.
+func (a *t5Attention) prefixed(cross bool) bool {
+	return a.decoder && !cross && a.run.Prefix.tokens() > 0
 }
 
 // positionBias returns the bias, or zeros for cross-attention. With checkpointing the zeros require a gradient.
@@ -125,7 +134,9 @@ func (a *t5Attention) attention(q, k, v, bias *shadow.Tensor, causal bool) (out,
 	}
 	fn := a.w.Func(q, k, v, bias)
 	mask := fn.Let(bias)
-	if causal && q.Size(2) > 1 {
+	if causal && a.prefixed(false) {
+		fn.Set(&mask, shadow.Where(a.stack.causal, bias))
+	} else if causal && q.Size(2) > 1 {
 		fn.Set(&mask, a.causalBias(bias, q.Size(2), k.Size(2)))
 	}
 	out = a.w.SDPA(shadow.Attention{Query: q, Key: k, Value: v, Mask: mask, Dropout: a.dropout})

@@ -13,16 +13,16 @@ import (
 )
 
 // torchvision maps names to models; they have no configuration.
-var torchvision = map[string]func(b *nn.Builder) shadow.Module{
-	"resnet18":       func(b *nn.Builder) shadow.Module { return newResNet(b, basicBlock, 2, 2, 2, 2) },
-	"resnet34":       func(b *nn.Builder) shadow.Module { return newResNet(b, basicBlock, 3, 4, 6, 3) },
-	"resnet50":       func(b *nn.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 4, 6, 3) },
-	"resnet101":      func(b *nn.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 4, 23, 3) },
-	"resnet152":      func(b *nn.Builder) shadow.Module { return newResNet(b, bottleneck, 3, 8, 36, 3) },
-	"convnext_tiny":  func(b *nn.Builder) shadow.Module { return newConvNeXt(b, 0.1, 96, 3, 3, 9, 3) },
-	"convnext_small": func(b *nn.Builder) shadow.Module { return newConvNeXt(b, 0.4, 96, 3, 3, 27, 3) },
-	"convnext_base":  func(b *nn.Builder) shadow.Module { return newConvNeXt(b, 0.5, 128, 3, 3, 27, 3) },
-	"convnext_large": func(b *nn.Builder) shadow.Module { return newConvNeXt(b, 0.5, 192, 3, 3, 27, 3) },
+var torchvision = map[string]func(b *nn.Builder, classes int) shadow.Module{
+	"resnet18":       func(b *nn.Builder, n int) shadow.Module { return newResNet(b, n, basicBlock, 2, 2, 2, 2) },
+	"resnet34":       func(b *nn.Builder, n int) shadow.Module { return newResNet(b, n, basicBlock, 3, 4, 6, 3) },
+	"resnet50":       func(b *nn.Builder, n int) shadow.Module { return newResNet(b, n, bottleneck, 3, 4, 6, 3) },
+	"resnet101":      func(b *nn.Builder, n int) shadow.Module { return newResNet(b, n, bottleneck, 3, 4, 23, 3) },
+	"resnet152":      func(b *nn.Builder, n int) shadow.Module { return newResNet(b, n, bottleneck, 3, 8, 36, 3) },
+	"convnext_tiny":  func(b *nn.Builder, n int) shadow.Module { return newConvNeXt(b, n, 0.1, 96, 3, 3, 9, 3) },
+	"convnext_small": func(b *nn.Builder, n int) shadow.Module { return newConvNeXt(b, n, 0.4, 96, 3, 3, 27, 3) },
+	"convnext_base":  func(b *nn.Builder, n int) shadow.Module { return newConvNeXt(b, n, 0.5, 128, 3, 3, 27, 3) },
+	"convnext_large": func(b *nn.Builder, n int) shadow.Module { return newConvNeXt(b, n, 0.5, 192, 3, 3, 27, 3) },
 }
 
 const (
@@ -37,13 +37,16 @@ func Named(b *nn.Builder, name string, run Run) (Model, error) {
 	if !strings.HasPrefix(name, torchvisionPrefix) || mk == nil {
 		return nil, fmt.Errorf("model.name %q is not known; known: %s", name, strings.Join(NamedModels(), ", "))
 	}
+	if run.Checkpointing {
+		return nil, refuse("checkpointing", "torchvision's models have no switch for gradient checkpointing")
+	}
 	run.Head = cmp.Or(run.Head, torchvisionFacts.Heads[0])
 	if err := torchvisionFacts.check(name, run); err != nil {
 		return nil, err
 	}
 	dtype := b.DType
 	b.DType = shadow.Float32
-	m := &imageClassifier{net: net{w: b.W, run: run}, model: mk(b), dtype: dtype}
+	m := &imageClassifier{net: net{w: b.W, run: run}, model: mk(b, cmp.Or(run.Classes, imageNetClasses)), dtype: dtype}
 	b.To(dtype)
 	return m, nil
 }

@@ -61,7 +61,7 @@ func newUNet2D(b *nn.Builder, c *Config, run Run, at string) *unet2D {
 	return m
 }
 
-// addDown makes the blocks that halve the image, except the last.
+// addDown makes the down blocks; all but the last halve the image.
 func (m *unet2D) addDown(b *nn.Builder, c *Config, size unetSizes, widths, heads, layers, depths []int) {
 	types := c.blockTypes("down_block_types", len(widths), "CrossAttnDownBlock2D", "DownBlock2D")
 	in := widths[0]
@@ -81,13 +81,13 @@ func (m *unet2D) addDown(b *nn.Builder, c *Config, size unetSizes, widths, heads
 	}
 }
 
-// addUp makes the blocks that double the image, except the last. Each resnet also gets an output of the way down.
+// addUp makes the up blocks; all but the last double the image. Each resnet also gets the output of a down block.
 func (m *unet2D) addUp(b *nn.Builder, c *Config, size unetSizes, widths, heads, layers, depths []int) {
 	n := len(widths)
 	types := c.blockTypes("up_block_types", n, "CrossAttnUpBlock2D", "UpBlock2D")
 	before := widths[n-1]
 	for i := range widths {
-		j := n - 1 - i // the block of the way down at the same size
+		j := n - 1 - i // the down block of the same size
 		out, skip := widths[j], widths[max(j-1, 0)]
 		k := &unetBlock{Path: shadow.Path(fmt.Sprintf("up_blocks.%d", i)), m: m}
 		if types[i] == "CrossAttnUpBlock2D" {
@@ -129,8 +129,8 @@ func (m *unet2D) call(sample, timesteps, text *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(sample)
 }
 
-// goDown runs the blocks on the way down. It returns the outputs that the way up uses, and the last block's, which a
-// variable holds too.
+// goDown runs the down blocks. It returns all outputs, which the up blocks use, and those of the last block, which a
+// variable also holds.
 func (m *unet2D) goDown(fn *shadow.Frame, sample **shadow.Tensor) (all, res tensors) {
 	all = tensors{(*sample).Hold()}
 	for _, k := range m.down {
@@ -143,7 +143,8 @@ func (m *unet2D) goDown(fn *shadow.Frame, sample **shadow.Tensor) (all, res tens
 	return all, res
 }
 
-// goUp runs the blocks on the way up, each with the last outputs of the way down. It returns those of the last block.
+// goUp runs the up blocks, each with the last remaining outputs of the down blocks. It returns the outputs that the
+// last block used.
 func (m *unet2D) goUp(fn *shadow.Frame, sample **shadow.Tensor, all, res tensors) tensors {
 	factor, sized := 1<<(len(m.up)-1), false
 	for _, side := range []int{m.side(all, 2), m.side(all, 3)} {
@@ -162,10 +163,10 @@ func (m *unet2D) goUp(fn *shadow.Frame, sample **shadow.Tensor, all, res tensors
 	return res
 }
 
-// side returns the height (2) or width (3) of the first of some images.
+// side returns the height (2) or width (3) of the first tensor's images.
 func (m *unet2D) side(images tensors, dim int) int { return images[0].Size(dim) }
 
-// tensors are the elements of a Python tuple, each of which it holds.
+// tensors are the elements of a Python tuple, which holds each of them.
 type tensors []*shadow.Tensor
 
 func (t tensors) hold() tensors {
@@ -229,7 +230,8 @@ func (c *Config) perBlock(key string, def, n int) []int {
 	return out
 }
 
-// blockTypes reads the list of block types, all but the first or last of which attend by default.
+// blockTypes reads the list of block types. By default, all blocks attend except the last down block and the first up
+// block.
 func (c *Config) blockTypes(key string, n int, attends, plain string) []string {
 	types := c.Strings(key)
 	if types == nil {
@@ -254,7 +256,7 @@ func (c *Config) blockTypes(key string, n int, attends, plain string) []string {
 	return types
 }
 
-// refuseUNet refuses what would change the model in a way that is not simulated.
+// refuseUNet refuses config values that change the model in ways that are not simulated.
 func (c *Config) refuseUNet() {
 	for _, key := range []string{"center_input_sample", "only_cross_attention", "dual_cross_attention", "class_embeddings_concat", "resnet_skip_time_act"} {
 		c.refuse(key)

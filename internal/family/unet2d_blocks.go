@@ -32,7 +32,7 @@ func (k *unetBlock) addResnet(b *nn.Builder, size unetSizes, in, out int) {
 	k.resnets = append(k.resnets, newResnetBlock2D(b, at, k.m, size.groups, in, out, size.temb))
 }
 
-// goDown is forward on the way down. It returns the result, and the states that the way up uses.
+// goDown is forward of a down block. It returns the result, and the states that the up blocks use.
 func (k *unetBlock) goDown(hidden *shadow.Tensor) (*shadow.Tensor, tensors) {
 	w := hidden.World()
 	fn := w.Func(hidden)
@@ -63,7 +63,7 @@ func (k *unetBlock) through(hidden *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
-// goUp is forward on the way up. res are states of the way down, used from the last to the first; the caller holds
+// goUp is forward of an up block. res are states of the down blocks, used from the last to the first; the caller holds
 // them.
 func (k *unetBlock) goUp(hidden *shadow.Tensor, res tensors, height, width int) *shadow.Tensor {
 	w := hidden.World()
@@ -100,7 +100,7 @@ type resnetBlock2D struct {
 	norm1, norm2 *nn.GroupNorm
 	conv1, conv2 *nn.Conv2d
 	timeProj     *nn.Linear // time_emb_proj
-	shortcut     *nn.Conv2d // nil if the number of channels stays
+	shortcut     *nn.Conv2d // nil if the number of channels does not change
 }
 
 func newResnetBlock2D(b *nn.Builder, at string, m *unet2D, groups, in, out, temb int) *resnetBlock2D {

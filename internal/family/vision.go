@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Vision describes how a model type sees images.
+// Vision describes how a model type processes images.
 type Vision struct {
 	// Parts maps the parts that trainers freeze to the paths of their modules.
 	Parts map[string][]string
@@ -16,9 +16,9 @@ type Vision struct {
 	fit func(c *Config, height, width int) Image
 }
 
-// The parts of a model for images and text.
+// The parts of a model with a vision tower.
 const (
-	VisionTower = "vision"    // the tower that sees the images
+	VisionTower = "vision"    // the tower that encodes the images
 	Projector   = "projector" // what turns its hidden states into features: a projector or a merger
 	Language    = "language"  // the text model, including its embeddings and its head
 )
@@ -26,16 +26,16 @@ const (
 // VisionParts lists the parts that can be frozen.
 func VisionParts() []string { return []string{VisionTower, Projector, Language} }
 
-// Image is an image as a tower sees it, after the processor has resized it.
+// Image is an image after the model's processor has resized it for the tower.
 type Image struct {
 	Height, Width int  // in pixels
-	Tokens        int  // that stand for it in the text
+	Tokens        int  // tokens that represent it in the text
 	Extra         int  // tokens of text that the processor puts around it
 	Fixed         bool // every image has this size
 }
 
-// Fit returns an image of a given size as a model's processor resizes it. A size of 0 by 0 is that of a model whose tower
-// sees every image in the same size; for others the result then has no tokens.
+// Fit returns an image of a given size as a model's processor resizes it. A size of 0 by 0 is for models that resize
+// every image to the same size; for others, the result has no tokens.
 func (v *Vision) Fit(config map[string]any, height, width int) Image {
 	return v.fit(NewConfig(config), height, width)
 }

@@ -41,7 +41,7 @@ func (r Rules) AttentionBackend(a Attention) Backend {
 	switch {
 	case a.KeyHeads != a.Heads && !a.GQA: // keys are broadcast to the query heads
 		return Math
-	case r.cudnnFirst() && half && !a.Mask.Trained && a.Keys > 1 && a.Width%8 == 0 && a.Width <= 256:
+	case r.cudnnFirst() && half && !a.Mask.Trained && !a.Mask.Strided && a.Keys > 1 && a.Width%8 == 0 && a.Width <= 256:
 		return Cudnn
 	case half && !a.Mask.Given && a.Width <= 256 && r.Capability >= 80:
 		return Flash

@@ -92,7 +92,7 @@ type BatchBytes struct {
 // the upper bound is a copy of every tensor plus, for weight gradients, partial sums from every multiprocessor; seven in
 // eight measured convolutions are below it.
 //
-// No convolution over volumes was measured on any card. The best guess is a copy of every tensor.
+// No 3D convolution was measured on any card. The best guess is a copy of every tensor.
 func (r Rules) Convolution(c Conv) Figure {
 	if r.Standin {
 		return exactly(0)

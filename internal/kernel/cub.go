@@ -43,7 +43,7 @@ func (r Rules) Scan(n, width int) Figure { return r.scan(n, scanTile, width) }
 // Unique returns the workspace for finding the runs of equal numbers among n numbers of width bytes each.
 func (r Rules) Unique(n, width int) Figure { return r.scan(n, uniqueTile, width) }
 
-// Select returns the workspace for collecting the places of the true elements among n.
+// Select returns the workspace for collecting the positions of the true elements among n.
 func (r Rules) Select(n int) Figure { return r.scan(n, selectTile, 4) }
 
 // Count returns the workspace for counting the true elements among n (DeviceReduce::Sum): one number from each of

@@ -16,7 +16,7 @@ var evaluationWithGraph = Rule{
 
 func checkEvaluation(m *module, r *reporter) {
 	for _, f := range m.functions {
-		if !f.evaluates() {
+		if !f.evaluates() && !f.alsoEvaluates() {
 			continue
 		}
 		if c := f.forwardWithGraph(); c != nil {
@@ -40,6 +40,20 @@ func (f *function) evaluates() bool {
 		return !f.module.words["backward"] && !f.module.words["no_grad"] && !f.module.words["inference_mode"]
 	}
 	return !f.calledWithout()
+}
+
+// alsoEvaluates reports whether a function that trains also calls eval(), and nothing in it is about switching
+// gradients off or about gradients of an evaluation.
+func (f *function) alsoEvaluates() bool {
+	if f.evalCall == nil || len(f.trains) == 0 || f.gradless || f.top.gradless || !f.ofTraining() {
+		return false
+	}
+	for word := range f.words {
+		if word == "grad" || hasWord(word, "no_grad", "grad_enabled", "enable_grad", "autograd", "requires_grad", "inference_mode", "attack", "jit", "onnx", "export") {
+			return false
+		}
+	}
+	return f.def == nil || !f.calledWithout()
 }
 
 // calledWithout reports whether the function is called with gradients switched off, or has a decorator that may
@@ -73,6 +87,9 @@ func (f *function) forwardWithGraph() *call {
 		loop, model := c.place.loop(), f.modelCall(c.Call)
 		if model == "" || c.place.gradless || loop == nil || f.evalCall != nil && (model != f.evaluated || before(c.At(), f.evalCall.At())) {
 			continue
+		}
+		if f.trains[loop.stmt] || len(f.trains) > 0 && before(loop.stmt.At(), f.evalCall.At()) {
+			continue // a loop that trains, or one around eval(), whose first iterations may train
 		}
 		if isFrozenName(model) {
 			return nil

@@ -60,7 +60,7 @@ func (m *module) loaders(f func(*call)) {
 	}
 	for _, fn := range m.functions {
 		for _, c := range fn.calls {
-			if c.name == "torch.utils.data.DataLoader" && !unpacks(c.Call) && len(c.Args) > 0 && !fn.inMemory(c) && !c.evaluation() {
+			if c.name == "torch.utils.data.DataLoader" && !unpacks(c.Call) && len(c.Args) > 0 && !fn.inMemory(c) && !c.evaluation() && !fn.loadsForEvaluation() {
 				f(c)
 			}
 		}
@@ -87,8 +87,19 @@ func (c *call) evaluation() bool {
 	found := false
 	pysrc.Parts(c.stmt, func(e pysrc.Expr) {
 		found = found || anyIn(e, func(x pysrc.Expr) bool {
-			return hasWord(lastOf(x), "val", "test", "eval", "dev_", "predict", "infer", "count", "request", "calib")
+			return evaluationData(lastOf(x))
 		})
 	}, func([]pysrc.Stmt) {})
 	return found
+}
+
+// loadsForEvaluation reports whether a function only makes a loader for evaluation, such as Lightning's
+// val_dataloader.
+func (f *function) loadsForEvaluation() bool {
+	return hasWord(f.name, "loader") && !hasWord(f.name, "train") && evaluationData(f.name)
+}
+
+// evaluationData reports whether a name is that of a loader or of data for evaluation.
+func evaluationData(name string) bool {
+	return hasWord(name, "val", "test", "eval", "dev_", "predict", "infer", "count", "request", "calib")
 }

@@ -85,4 +85,10 @@ func notes(r Rule) string {
 	return strings.Join(out, ", ")
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// capital returns a title with a capital letter, unless it begins with the name of something in Python.
+func capital(s string) string {
+	if first, _, _ := strings.Cut(s, " "); strings.Contains(first, "_") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -173,5 +173,5 @@ func (c *recording) neighbour(p *Player, now, was int32) int32 {
 	case now != was:
 		c.broken = true
 	}
-	return somebody
+	return roleless
 }

@@ -44,17 +44,17 @@ type role struct {
 	owner         owner  // for locate, the owner of the block
 	of            int32  // for beside, the neighbour; for born, the void after it
 	side          int8   // for beside, -1 if the segment is before the neighbour, 1 if after
-	left, right   int32  // neighbours at the start: a role, none, or somebody
+	left, right   int32  // neighbours at the start: a role, none, or roleless
 
 	void       bool  // the segment is a void, which has no layouts
 	low, high  int64 // for a void, the range of its size
 	moves      int64 // for a void, the change of its address
 	widens     int64 // for a void, the change of its size
-	prev, next int32 // neighbours at the end: a role, none, or somebody
+	prev, next int32 // neighbours at the end: a role, none, or roleless
 }
 
-// somebody is a neighbour without a role, which does not change.
-const somebody = -2
+// roleless is a neighbour without a role, which does not change.
+const roleless = -2
 
 // way is how a segment becomes part of a shortcut.
 type way uint8

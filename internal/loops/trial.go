@@ -159,7 +159,7 @@ func (t *trial) meets(seg, role int32) bool {
 	switch role {
 	case none:
 		return seg == none
-	case somebody:
+	case roleless:
 		return seg != none
 	}
 	return seg == t.segs[role]
@@ -343,10 +343,10 @@ func (p *Player) leaveRole(i int32, r *role) {
 	default:
 		p.enter(g, r.after)
 	}
-	if r.prev != somebody {
+	if r.prev != roleless {
 		g.prev = p.trial.neighbour(r.prev)
 	}
-	if r.next != somebody {
+	if r.next != roleless {
 		g.next = p.trial.neighbour(r.next)
 	}
 }

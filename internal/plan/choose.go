@@ -91,16 +91,20 @@ func (s *search) isRefused(x settings) bool {
 func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
 	full, shortened := s.fallbacks()
-	c, err := s.roomiest(full, room{share, true})
+	c, err := s.roomiest(full, room{share: share, careful: true})
 	if c != nil || err != nil {
 		return c, err
 	}
 	for i, sets := range append(full, shortened...) {
-		for _, r := range []room{{share, true}, {share, false}} {
+		for _, r := range []room{{share: share, careful: true}, {share: share}} {
 			if r.careful && i < len(full) {
 				continue // tried above
 			}
-			if c, err := s.first(sets, r); c != nil || err != nil {
+			c, err := s.first(sets, r)
+			if c != nil {
+				c.tight = !r.careful
+			}
+			if c != nil || err != nil {
 				return c, err
 			}
 		}
@@ -108,8 +112,8 @@ func (s *search) chosen() (*Choice, error) {
 	return nil, nil
 }
 
-// roomiest returns the choice from the first of several fallbacks that has one in a room. If it nearly fills the card, it
-// returns a later one that leaves more room and is not much slower, if there is one.
+// roomiest returns the first choice that the fallbacks find in a room. If that nearly fills the card and a later
+// fallback finds one that leaves more free and is not much slower, it returns the later one.
 func (s *search) roomiest(fallbacks [][][]settings, r room) (tight *Choice, err error) {
 	most := comforts[0]
 	var of []settings
@@ -133,7 +137,7 @@ func (s *search) roomiest(fallbacks [][][]settings, r room) (tight *Choice, err 
 	return tight, nil
 }
 
-// first returns the choice from the first of several sets of variants that has one in a room.
+// first returns the choice of the first set of variants that has one in a room.
 func (s *search) first(sets [][]settings, r room) (*Choice, error) {
 	for _, set := range sets {
 		c, err := s.comfortable(set, r)
@@ -160,7 +164,7 @@ func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 		if share >= r.share || s.inside(c, room{share: share}) {
 			continue
 		}
-		other, err := s.judged(set, room{share, r.careful})
+		other, err := s.judged(set, room{share: r.share, careful: r.careful, below: share})
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +192,7 @@ func (s *search) tightNote(c *Choice) string {
 		s.leaves(c), describe(other.settings, c.settings), s.leaves(other), 100*(1-other.rate/c.rate))
 }
 
-// allowNote names the levers that may make room, if a choice nearly fills the card and no other choice leaves more.
+// allowNote names levers that may free memory, if a choice nearly fills the card and no other choice leaves more free.
 func (s *search) allowNote(c *Choice) string {
 	share := comforts[0].share
 	if c.roomier != nil || s.req.Goal.share() <= share || s.inside(c, room{share: share / (1 - s.req.Margin)}) {
@@ -198,7 +202,7 @@ func (s *search) allowNote(c *Choice) string {
 	if len(could) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("This leaves %v of the card free; --allow %s looks for settings with more room.", s.leaves(c), strings.Join(could, ","))
+	return fmt.Sprintf("This leaves %v of the card free; --allow %s looks for settings that leave more.", s.leaves(c), strings.Join(could, ","))
 }
 
 // leaves returns the memory that a choice leaves free.
@@ -245,9 +249,8 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 	return other, nil
 }
 
-// fallbacks lists sets of variants to try in order: first those that do not change what is trained, with the
-// current kind of sharding or another; then, one by one, those that should be used only if needed. Those with shorter
-// lengths are last.
+// fallbacks lists sets of variants to try in order: first those that do not change what is trained, with the current
+// kind of sharding or another; then, one by one, those to be used only if needed. Sets with shorter lengths come last.
 func (s *search) fallbacks() (full, shortened [][][]settings) {
 	plain := s.variants()
 	same := [][]settings{plain}
@@ -310,7 +313,7 @@ func (s *search) notes(c *Choice) []string {
 	x := c.settings
 	say(x.effective() != s.target, "%s = %d samples per step, not %d, which does not divide well.", product(x), x.effective(), s.target)
 	say(s.base.TrainedHead() == "encoder" && x.batch < s.today.batch,
-		"A loss that compares the samples of a batch with each other (in-batch negatives) sees %d at once, not %d; accumulation does not replace them.", x.batch, s.today.batch)
+		"A loss with in-batch negatives compares only %d samples with each other, not %d; accumulation does not make up for that.", x.batch, s.today.batch)
 	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
 	say(x.paramType != s.today.paramType, "FSDP gathers weights and computes in %[1]s: MixedPrecisionPolicy(param_dtype=%[1]s, reduce_dtype=%[2]s); autocast would keep a copy of every weight.", x.paramType, x.reduceType)
 	say(x.lora.rank > 0, "Only adapters are trained (%v), as allowed.", x.lora)
@@ -334,7 +337,9 @@ func (s *search) notes(c *Choice) []string {
 	if note := s.loadNote(c); note != "" {
 		out = append(out, note)
 	}
-	say(s.mightNotFit(c), "It fits, but with less room than estimates like this have been wrong by: it may take up to %v.", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
+	mightNotFit := s.mightNotFit(c)
+	say(c.tight && !mightNotFit, "It fits only without the margin for what is not known about this card and run.")
+	say(mightNotFit, "It fits, but with less room than estimates like this have been wrong by: it may take up to %v.", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
 	for _, note := range []string{s.tightNote(c), s.allowNote(c), s.underusedNote(c)} {
 		if note != "" {
 			out = append(out, note)

@@ -9,7 +9,7 @@ import (
 	"snug/internal/units"
 )
 
-// rungs are the steps of the ladder: how much of the card each may use, and its risk. Only the last one uses the
+// rungs lists the ladder: how much of the card each rung may use, and its risk. Only the last one uses the
 // whole card, relying on the simulation. The recommendation's own share is Goal.share in plan.go; margin and reserve
 // are applied in room.go.
 var rungs = []struct {
@@ -30,7 +30,7 @@ func (s *search) ladder() ([]Rung, error) {
 	out := make([]Rung, len(rungs))
 	err := each(len(rungs), func(i int) error {
 		r := rungs[i]
-		within := room{r.share, r.careful}
+		within := room{share: r.share, careful: r.careful}
 		c, err := s.fastest(s.set, within)
 		if c != nil && err == nil {
 			c, err = s.rounder(c, s.set, within)
@@ -41,9 +41,9 @@ func (s *search) ladder() ([]Rung, error) {
 		}
 		switch {
 		case c == nil:
-			out[i].Risk = "nothing fits at this step"
-		case i > 1 && s.inside(c, room{share: rungs[i-1].share}): // there is room; only the margin for errors keeps it off the step before
-			out[i].Risk = fmt.Sprintf("up to %v if the estimate is as far off as any has been", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
+			out[i].Risk = "nothing fits at this rung"
+		case i > 1 && s.inside(c, room{share: rungs[i-1].share}): // it fits the rung before too, but not with the margin for errors
+			out[i].Risk = fmt.Sprintf("may take up to %v, if the estimate is off by as much as the worst one measured", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
 		}
 		return err
 	})
@@ -85,7 +85,7 @@ func (s *search) playAhead(done <-chan struct{}) {
 		}
 	}
 	go func() {
-		first := room{s.req.Goal.share(), true}
+		first := room{share: s.req.Goal.share(), careful: true}
 		for i := len(variants) - 1; i > 0 && !isDone(); i-- {
 			_, _ = s.within(variants[i], first, 0) // the caller that needs the result gets the error
 		}
@@ -93,7 +93,7 @@ func (s *search) playAhead(done <-chan struct{}) {
 			if isDone() {
 				return
 			}
-			if c, err := s.best(variants, room{r.share, r.careful}); c != nil && err == nil {
+			if c, err := s.best(variants, room{share: r.share, careful: r.careful}); c != nil && err == nil {
 				_, _ = s.choice(c.settings)
 			}
 		}

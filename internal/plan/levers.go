@@ -112,7 +112,7 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 func (s *search) emptiesNote(p *Plan) (string, error) {
 	today, err := s.measured(s.today)
 	now := p.Current.Estimate
-	if err != nil || len(p.Levers) == 0 || !runs(now) || today.reserved <= now.PeakReserved {
+	if err != nil || len(p.Levers) == 0 || !runs(now) || today.reserved <= max(now.PeakReserved, s.reservable(s.today, room{share: 1})) {
 		return "", err
 	}
 	return fmt.Sprintf("Today's run fits because PyTorch empties its cache; with more memory it would reserve %v, not %v. The levers' savings are relative to the larger figure.",
@@ -122,16 +122,17 @@ func (s *search) emptiesNote(p *Plan) (string, error) {
 // noticeable is the smallest difference in speed that is shown; a smaller one rounds to 0 %.
 const noticeable = 0.005
 
-// costs describes the time that a lever adds or saves, and its other costs.
+// costs describes how much slower or faster a lever makes the run, as a share of the current speed, and its other
+// costs.
 func (s *search) costs(today, c candidate, price string) string {
 	time := "no extra time"
-	switch share := today.rate/c.rate - 1; {
+	switch share := c.rate/today.rate - 1; {
 	case !s.isTimed() && share != 0:
 		time = "unknown time"
-	case share >= noticeable:
-		time = fmt.Sprintf("%.0f %% slower", 100*share)
 	case share <= -noticeable:
-		time = fmt.Sprintf("%.0f %% faster", -100*share)
+		time = fmt.Sprintf("%.0f %% slower", -100*share)
+	case share >= noticeable:
+		time = fmt.Sprintf("%.0f %% faster", 100*share)
 	}
 	if price != "" {
 		return time + "; " + price

@@ -254,3 +254,33 @@ func TestLeversOfARunThatEmptiesItsCache(t *testing.T) {
 		t.Errorf("the levers do not say that one of them still empties the cache: %v", p.Levers)
 	}
 }
+
+// TestNoEmptyCacheWithRoom checks that a run that uses a fraction of the card is not said to fit because PyTorch
+// empties its cache.
+func TestNoEmptyCacheWithRoom(t *testing.T) {
+	s := run(t, modelled("gpt2", map[string]any{"seq": 1024.0, "batch": 1.0, "accumulation": 512.0}))
+	p, err := Search(Request{Setup: s, Card: card(t, "RTX-3090")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range p.Notes {
+		if strings.Contains(n, "empties its cache") {
+			t.Errorf("today's run takes %v of %v: %s", units.Bytes(p.Current.Estimate.DevicePeak), units.Bytes(p.Card.Total), n)
+		}
+	}
+}
+
+// TestCostsCompareSpeeds checks that faster and slower both compare speeds: twice the speed is 100 % faster, and half
+// of it 50 % slower.
+func TestCostsCompareSpeeds(t *testing.T) {
+	s := small(t, nil)
+	q, err := newSearch(Request{Setup: s, Card: card(t, "RTX-3090")}, newProber(s), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rate, want := range map[float64]string{20: "100 % faster", 5: "50 % slower", 10: "no extra time"} {
+		if got := q.costs(candidate{rate: 10}, candidate{rate: rate}, ""); got != want {
+			t.Errorf("from 10 to %v samples per second: %q, want %q", rate, got, want)
+		}
+	}
+}

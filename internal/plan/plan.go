@@ -73,6 +73,7 @@ type Plan struct {
 	Files       []File      `json:"files"`       // the changes to config files
 
 	Card    gpu.Card `json:"-"` // the card to plan for
+	Tight   bool     `json:"-"` // the recommended settings fit, but not with the margin for errors
 	Timed   bool     `json:"-"` // whether speeds are known at all
 	Target  int      `json:"-"` // the requested effective batch
 	Notes   []string `json:"-"` // remarks for the user
@@ -93,6 +94,7 @@ type Choice struct {
 
 	settings settings
 	rate     float64 // samples per second, or a substitute if the run was not timed
+	tight    bool    // it fits, but not with the margin for errors
 	roomier  *Choice // the best choice that leaves more of the card free, if this one fills it
 }
 
@@ -231,7 +233,7 @@ func (s *search) recommend() (*Plan, error) {
 	case best == nil:
 		return p, s.tooSmall(p)
 	}
-	p.Recommended = best
+	p.Recommended, p.Tight = best, best.tight || s.mightNotFit(best)
 	p.Notes = append(s.notes(best), s.recordedNotes(best)...)
 	return p, nil
 }

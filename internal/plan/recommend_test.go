@@ -169,3 +169,38 @@ func TestOneFigureForOneSetting(t *testing.T) {
 		}
 	}
 }
+
+// TestTightIsMarked checks that a plan is marked if its recommendation fits only if the estimate is exact: Llama 3.1
+// 70B sharded over eight H100 fills the card.
+func TestTightIsMarked(t *testing.T) {
+	p := recommended(t, modelled("llama-3.1-70b", map[string]any{
+		"batch": 1.0, "seq": 2048.0, "precision": "bf16", "dist": map[string]any{"kind": "ddp", "world": 8.0},
+	}), "H100")
+	if a := p.Recommended.Estimate; a.Interval[1]+a.Outside <= p.Card.Total {
+		t.Fatalf("up to %v of %v is not a tight run; change this test", units.Bytes(a.Interval[1]+a.Outside), units.Bytes(p.Card.Total))
+	}
+	if !p.Tight {
+		t.Errorf("the plan is not marked as tight: %v", p.Notes)
+	}
+	if p := recommended(t, modelled("gpt2", map[string]any{"batch": 1.0, "seq": 128.0}), "H100"); p.Tight {
+		t.Error("a small run is marked as tight")
+	}
+}
+
+// TestNearlyFullIsWorthIt checks that a plan above 95 % of the card is at least 10 % faster than every plan below,
+// also if the one below has no room for errors within 95 %, only within the card: here, today's run at 92 %.
+func TestNearlyFullIsWorthIt(t *testing.T) {
+	p := recommended(t, modelled("qwen2.5-1.5b", map[string]any{
+		"batch": 4.0, "accumulation": 2.0, "seq": 1024.0, "precision": "amp-bf16", "weights": "bf16", "checkpointing": true,
+		"optimizer": "adafactor", "clip": true, "allocator": "max_split_size_mb:512", "dist": map[string]any{"kind": "zero2", "world": 8.0},
+	}), "RTX-3090")
+	takes, today := float64(p.Recommended.Estimate.DevicePeak), float64(p.Current.Estimate.DevicePeak)
+	total := float64(p.Card.Total)
+	if today > 0.95*total || today < 0.9*total {
+		t.Fatalf("today's run takes %.1f %% of the card; change this test", 100*today/total)
+	}
+	if takes > 0.95*total && p.Recommended.rate < 1.1*p.Current.rate {
+		t.Errorf("%s takes %.1f %% of the card and is only %.2f times as fast as today's run, at %.1f %%",
+			p.Recommended.Change, 100*takes/total, p.Recommended.rate/p.Current.rate, 100*today/total)
+	}
+}

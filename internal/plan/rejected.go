@@ -81,7 +81,7 @@ func (s *search) flipped(x settings) []settings {
 
 // bestOf returns a variant at the largest batch that fits, or at the smallest if none does.
 func (s *search) bestOf(v settings) (candidate, error) {
-	r := room{s.req.Goal.share(), true}
+	r := room{share: s.req.Goal.share(), careful: true}
 	v.allocator = s.today.allocator
 	i, err := s.largest(v, r)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *search) bestOf(v settings) (candidate, error) {
 // against returns why a candidate was not chosen, and its settings with the choice's allocator options, so that the
 // comparison is fair. The memory comes from a full estimate, as on the ladder.
 func (s *search) against(c candidate, best *Choice) (x settings, why string, err error) {
-	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
+	_, fits, err := s.placed(c, room{share: s.req.Goal.share(), careful: true})
 	if err != nil {
 		return c.settings, "", err
 	}

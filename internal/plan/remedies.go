@@ -70,7 +70,7 @@ func different(found []*Remedy) (out []Remedy) {
 	return out
 }
 
-// suffices reports whether a remedy needs no further flags than other does, and takes about as little memory.
+// suffices reports whether a remedy has no flags that other lacks, and takes about as little memory.
 func (r Remedy) suffices(other Remedy) bool {
 	further := slices.ContainsFunc(r.Flags, func(f string) bool { return !slices.Contains(other.Flags, f) })
 	return !further && (len(r.Flags) == len(other.Flags) || float64(other.Takes) > (1-worthDefragmenting)*float64(r.Takes))
@@ -79,7 +79,7 @@ func (r Remedy) suffices(other Remedy) bool {
 // singles returns the changes that are tried alone: the largest batch that fits, and the levers with a flag.
 func (s *search) singles() []lever {
 	var out []lever
-	if i, err := s.largest(s.today, room{1, true}); err == nil && i >= 0 && s.batches[i] < s.today.batch {
+	if i, err := s.largest(s.today, room{share: 1, careful: true}); err == nil && i >= 0 && s.batches[i] < s.today.batch {
 		at := s.split(s.today, s.batches[i])
 		out = append(out, lever{change: "smaller batch", pull: func(x *settings) { x.batch, x.accumulation = at.batch, at.accumulation }})
 	}
@@ -100,7 +100,7 @@ func (s *search) remedy(pull func(x *settings)) *Remedy {
 	if err != nil {
 		return nil
 	}
-	placed, fits, err := s.placed(c, room{1, true})
+	placed, fits, err := s.placed(c, room{share: 1, careful: true})
 	if err != nil || !fits {
 		return nil
 	}
@@ -113,7 +113,11 @@ func (s *search) asRemedy(x settings) *Remedy {
 	if err != nil || !runs(c.Estimate) {
 		return nil
 	}
-	return &Remedy{s.flags(x), s.counted(c.Estimate)}
+	flags := s.flags(x)
+	if len(flags) == 0 {
+		return nil // a change that only code can make
+	}
+	return &Remedy{flags, s.counted(c.Estimate)}
 }
 
 // counted returns the part of an answer's memory that has to fit.
@@ -124,12 +128,13 @@ func (s *search) counted(a *estimate.Answer) uint64 {
 	return a.DevicePeak
 }
 
-// flags returns the flags that give a run these settings. There is no flag for a chunked loss.
+// flags returns the flags that give a run these settings. There is no flag for a chunked loss; it is empty if nothing
+// else changes.
 func (s *search) flags(x settings) []string {
 	to := x.on(s.base)
 	to.Steps = s.base.Steps // the number of simulated steps is not a setting of the run
 	out := setup.FlagsBetween(s.base, to)
-	if x.chunks > 0 {
+	if x.chunks > 0 && len(out) > 0 {
 		out = append(out, "and a loss in chunks")
 	}
 	return out
@@ -141,7 +146,7 @@ func (s *search) combined() ([]Remedy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, fits, err := s.placed(least, room{1, true}); err == nil && fits {
+	if _, fits, err := s.placed(least, room{share: 1, careful: true}); err == nil && fits {
 		if r := s.asRemedy(least.settings); r != nil {
 			return []Remedy{*r}, nil
 		}

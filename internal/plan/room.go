@@ -13,6 +13,7 @@ import (
 type room struct {
 	share   float64
 	careful bool
+	below   float64 // share that the estimate itself, without that allowance, must stay below; 0 means share
 }
 
 // reservable returns the bytes that PyTorch may reserve in a room.
@@ -59,6 +60,9 @@ func (s *search) possiblyMissing() uint64 {
 // careful.
 func (s *search) inside(c *Choice, r room) bool {
 	if !runs(c.Estimate) || r.careful && s.mightNotFit(c) {
+		return false
+	}
+	if r.below > 0 && !s.inside(c, room{share: r.below}) {
 		return false
 	}
 	return r.share*(1-s.req.Margin) == 1 || c.Estimate.PeakReserved <= s.reservable(c.settings, r)

@@ -38,7 +38,7 @@ func TestAllowedLeversMakeRoom(t *testing.T) {
 		"lora": map[string]any{"rank": 16.0, "peft": true},
 	}
 	p := planned(t, "RTX-4090", fields)
-	const room = "--allow liger,quantization looks for settings with more room"
+	const room = "--allow liger,quantization looks for settings that leave more"
 	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, room) }) {
 		t.Errorf("the notes %q do not say %q", p.Notes, room)
 	}

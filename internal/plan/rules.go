@@ -18,7 +18,7 @@ type rules struct {
 	locked, allowed map[string]bool
 	quick           bool // only batch and accumulation may change
 	gathers16       bool // FSDP already computes in 16 bits
-	autocasts       bool // the program knows 16 bits only as autocast
+	autocasts       bool // the program supports 16 bits only through autocast
 	writable        func(setting string, value any) bool
 }
 
@@ -86,7 +86,7 @@ func (s *search) todayFits() bool {
 	if err != nil {
 		return false
 	}
-	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
+	_, fits, err := s.placed(c, room{share: s.req.Goal.share(), careful: true})
 	return fits && err == nil
 }
 

@@ -177,6 +177,11 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 
 // fitsAsDrawn is like fits, but for a single order of the samples.
 func (s *search) fitsAsDrawn(c candidate, r room) (bool, error) {
+	if r.below > 0 {
+		if fits, err := s.fitsAsDrawn(c, room{share: r.below}); !fits || err != nil {
+			return false, err
+		}
+	}
 	limit := s.reservable(c.settings, r)
 	if c.probe.Exceeds(limit) {
 		return false, nil // no allocator options can make it fit
@@ -242,7 +247,7 @@ func (s *search) order(fastest float64) func(a, b candidate) int {
 		}
 		return cmp.Or(
 			cmp.Compare(a.changes(s.today), b.changes(s.today)),
-			compareBool(a.optimizer == "adamw-8bit", b.optimizer == "adamw-8bit"), // the fused one computes the same as before
+			compareBool(a.optimizer == "adamw-8bit", b.optimizer == "adamw-8bit"), // unlike adamw-8bit, adamw-fused computes the same results as adamw
 			cmp.Compare(a.reserved, b.reserved),
 			cmp.Compare(b.rate, a.rate))
 	}

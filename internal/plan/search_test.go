@@ -257,7 +257,7 @@ func TestNear(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.batches = q.near()
-		r := room{0.09 + 0.01*float64(target%7), false}
+		r := room{share: 0.09 + 0.01*float64(target%7)}
 		got, err := q.largest(q.today, r)
 		if err != nil {
 			t.Fatal(err)

@@ -59,7 +59,7 @@ func (f *fitter) checkTorch() error {
 		case v != version:
 			return fmt.Errorf("%s is from PyTorch %v, but %s is from %v: record both with one version", first.Name, version, in.Name, v)
 		case o != options:
-			return fmt.Errorf("%s and %s were recorded under different PYTORCH_ALLOC_CONF settings", first.Name, in.Name)
+			return fmt.Errorf("%s and %s were recorded under different PYTORCH_CUDA_ALLOC_CONF settings", first.Name, in.Name)
 		}
 	}
 	return nil

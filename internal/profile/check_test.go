@@ -58,7 +58,7 @@ func TestFitRefuses(t *testing.T) {
 		"one":                 {[]Input{transformer(2)}, "two sizes or more"},
 		"the same size twice": {[]Input{transformer(2), transformer(2)}, "both recorded at batch=2"},
 		"another PyTorch":     {[]Input{transformer(2), older}, "from PyTorch 2.11"},
-		"other settings":      {[]Input{transformer(2), other}, "different PYTORCH_ALLOC_CONF"},
+		"other settings":      {[]Input{transformer(2), other}, "different PYTORCH_CUDA_ALLOC_CONF"},
 		"another program":     {[]Input{transformer(2), stranger}, "do not look like the same program"},
 		"ran out of memory":   {[]Input{transformer(2), full}, "ran out of memory"},
 		"no trace":            {[]Input{transformer(2), at(3, stream.New(0))}, "has no trace"},

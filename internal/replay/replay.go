@@ -16,7 +16,7 @@ import (
 // Options set how to play. The zero value plays the recording as it was.
 type Options struct {
 	Torch   string  // "" means the recorded version
-	Conf    *string // a PYTORCH_ALLOC_CONF string instead of the recorded options
+	Conf    *string // a PYTORCH_CUDA_ALLOC_CONF string instead of the recorded options
 	Limit   uint64  // limit on reserved bytes; 0 means none
 	Own     bool    // use our own addresses instead of the recorded ones
 	Samples int     // length of Result.Timeline

@@ -37,7 +37,7 @@ func (in *interpreter) getattr(o value, name string) value {
 			}
 		}
 	case unknown:
-		return unknown{}
+		return o.attribute(name)
 	case string:
 		if v, ok := deviceAttr(o, name); ok {
 			return v
@@ -75,7 +75,7 @@ func (in *interpreter) namespaceAttr(o namespace, name string) value {
 	if strings.HasPrefix(path, "builtins.") {
 		return unknown{}
 	}
-	return namespace(path)
+	return in.elsewhere(string(o) + "." + name)
 }
 
 // find borrows an attribute from the class or one of its bases; owner is the class that defines it.
@@ -221,6 +221,8 @@ func (in *interpreter) getitem(o, key value) value {
 // item is getitem, but does not mark tensors with what is known about them.
 func (in *interpreter) item(o, key value) value {
 	switch o := o.(type) {
+	case unknown:
+		return o.at(key)
 	case *list:
 		return in.listItem(o, key)
 	case *dict:

@@ -21,8 +21,8 @@ var register = sync.OnceFunc(func() {
 		"print": nothing, "len": length, "range": ranged, "enumerate": enumerated, "zip": zipped,
 		"int": toInt, "float": toFloat, "str": toStr, "bool": toBool, "list": toList, "tuple": toTuple, "set": toList,
 		"dict": toDict, "iter": iterOf, "next": nextOf, "isinstance": isInstance, "hasattr": hasAttr, "getattr": getAttr,
-		"setattr": setAttr, "sum": summed, "min": extreme(-1), "max": extreme(1), "abs": firstKnown, "round": firstKnown,
-		"sorted": toList, "reversed": toReversed, "map": mapped, "any": anyOf(true), "all": anyOf(false), "type": typeOf,
+		"setattr": setAttr, "sum": summed, "min": extreme(-1), "max": extreme(1),
+		"reversed": toReversed, "map": mapped, "any": anyOf(true), "all": anyOf(false), "type": typeOf,
 		"callable": func(*interpreter, arguments) value { return true },
 	} {
 		natives["builtins."+name] = f
@@ -70,6 +70,8 @@ var register = sync.OnceFunc(func() {
 	registerParsers()
 	registerTrainer()
 	registerSentences()
+	registerTables()
+	registerAfterwards()
 	registerPreferences()
 	registerCompletions()
 	registerPEFT()
@@ -78,6 +80,8 @@ var register = sync.OnceFunc(func() {
 	registerModules()
 	registerTorchtune()
 	registerFunctional()
+	registerNumbers()
+	registerImages()
 	registerMethods()
 	registerFiles()
 	registerAttention()
@@ -462,9 +466,12 @@ func getAttr(in *interpreter, a arguments) value {
 }
 
 func setAttr(in *interpreter, a arguments) value {
-	if name, ok := a.or(1, "", "").(string); ok {
-		in.setattr(a.or(0, "", nil), name, hold(a.or(2, "", nil)))
+	name, ok := a.or(1, "", nil).(string)
+	if !ok {
+		in.note("setattr sets an attribute whose name is known only at run time; it is not followed")
+		return nil
 	}
+	in.setattr(a.or(0, "", nil), name, hold(a.or(2, "", nil)))
 	return nil
 }
 
@@ -502,16 +509,6 @@ func extreme(sign float64) func(*interpreter, arguments) value {
 		}
 		return best
 	}
-}
-
-func firstKnown(_ *interpreter, a arguments) value {
-	switch v := a.or(0, "", nil).(type) {
-	case int:
-		return max(v, -v)
-	case float64:
-		return v
-	}
-	return unknown{}
 }
 
 func mapped(in *interpreter, a arguments) value {
@@ -580,6 +577,14 @@ func anyOf(want bool) func(*interpreter, arguments) value {
 
 func typeOf(_ *interpreter, a arguments) value {
 	switch o := a.or(0, "", nil).(type) {
+	case bool:
+		return namespace("builtins.bool")
+	case int:
+		return namespace("builtins.int")
+	case float64:
+		return namespace("builtins.float")
+	case string:
+		return namespace("builtins.str")
 	case *instance:
 		return o.class
 	case *dict:

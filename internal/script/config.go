@@ -155,7 +155,7 @@ func (c *configValue) call(_ *interpreter, name string, a arguments) value {
 
 // configClass reports whether a dotted name is a configuration class.
 func configClass(path string) bool {
-	return strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, "Config") && !strings.HasSuffix(path, "BitsAndBytesConfig")
+	return strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, "Config") && !strings.HasSuffix(path, "BitsAndBytesConfig") && path != "transformers.GPTQConfig" && path != "transformers.AwqConfig"
 }
 
 // heads maps a substring of a model class's name to the task that the class is trained for. The first match

@@ -17,13 +17,30 @@ func (in *interpreter) checkBatch() {
 	panic(failure{path: in.File.Path, at: in.rowsAt, text: fmt.Sprintf("the script's own batch is %d here, regardless of the setup; use a batch of %d, or let the script read it from an argument such as --batch-size", in.rows0, in.rows0)})
 }
 
+// Resized is the value of a variable in the script, and the one that it gets instead.
+type Resized struct {
+	From  int  // the value in the script
+	To    int  // the value that it gets instead
+	Batch bool // it is the batch size
+}
+
+// resized returns the value that a variable gets.
+func (in *interpreter) resized(name string, v value) value {
+	r, known := in.Variables[name]
+	if n, ok := v.(int); !known || !ok || n != r.From {
+		return v
+	}
+	in.asked = in.asked || r.Batch
+	return r.To
+}
+
 // ownBatch records the batch size of the first tokens that the script's own model is trained on. Some models expect
 // the batch as the second dimension.
 func (in *interpreter) ownBatch(o *instance, args arguments) {
 	if in.rows0 > 0 || !in.World.GradEnabled() {
 		return
 	}
-	for _, v := range args.pos {
+	for _, v := range append(args.pos[:len(args.pos):len(args.pos)], args.named...) {
 		t, ok := v.(*shadow.Tensor)
 		if !ok || t.Dim() < 2 {
 			continue
@@ -31,6 +48,10 @@ func (in *interpreter) ownBatch(o *instance, args arguments) {
 		if len(networks(o)) > 0 || len(in.namedParameters(o)) == 0 {
 			return
 		}
+		if in.survey != nil {
+			in.survey.Code = true
+		}
+		in.trains(t, t.Dim() == 2 && t.DType() == shadow.Int64)
 		in.rows0, in.rowsAt = t.Size(0), in.at
 		if t.Size(1) == in.Batch {
 			in.rows0 = in.Batch

@@ -17,7 +17,7 @@ func registerFunctional() {
 		"binary_cross_entropy_with_logits": bceWithLogits, "cosine_similarity": cosineSimilarity,
 		"pairwise_distance": pairwiseDistance, "triplet_margin_loss": tripletMargin, "one_hot": oneHot,
 		"silu": activation((*shadow.Tensor).SiLU), "gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
-		"relu": activation((*shadow.Tensor).ReLU), "sigmoid": activation((*shadow.Tensor).Sigmoid), "softplus": activation((*shadow.Tensor).Softplus),
+		"relu": relu, "sigmoid": activation((*shadow.Tensor).Sigmoid), "softplus": activation((*shadow.Tensor).Softplus),
 		"logsigmoid": activation((*shadow.Tensor).LogSigmoid), "leaky_relu": activation((*shadow.Tensor).LeakyReLU),
 		"elu": activation((*shadow.Tensor).LeakyReLU), "softmax": onTensor("softmax"), "log_softmax": onTensor("log_softmax"),
 	} {
@@ -132,6 +132,15 @@ func activation(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, argume
 		}
 		return f(x).Hold()
 	}
+}
+
+// relu implements F.relu(input, inplace).
+func relu(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	if inPlace, _ := a.or(1, "inplace", false).(bool); ok && inPlace && x.RequiresGrad() {
+		return x.ReLUInPlace().Hold()
+	}
+	return activation((*shadow.Tensor).ReLU)(in, a)
 }
 
 func normalize(in *interpreter, a arguments) value {

@@ -33,6 +33,8 @@ type interpreter struct {
 	compares    bool                     // a training step compares answers, so it also runs models without gradients
 	generated   int                      // number of generations so far
 	collating   int                      // number of samples in the batch being made
+	limits      []value                  // number of tokens to which texts are truncated in each training, nil for the model's limit
+	afterwards  []afterwards             // calls that follow the next backward pass
 	statements  int
 	evaluated   int // number of expressions so far
 	listed      int // number of items in all lists made so far

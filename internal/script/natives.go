@@ -30,6 +30,8 @@ func (in *interpreter) callNative(fn value, a arguments) value {
 		return in.callNetwork(f, a)
 	case callable:
 		return f.callSelf(in, a)
+	case unknown:
+		return f.call(in, a)
 	}
 	in.noteTensors("this call", a)
 	return unknown{}
@@ -253,6 +255,8 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	n.configure(in, a, method)
 	if dt := in.weightType(a); dt != shadow.None {
 		n.dtype = dt
+	} else if in.LoadsFloat32 && method == "from_pretrained" && !choosesType(a) {
+		n.dtype = shadow.Float32
 	} else if stored := n.stored(in); method != "" && stored != shadow.None {
 		n.dtype = stored
 	} else if method != "from_pretrained" && n.dtype == shadow.None {
@@ -286,6 +290,17 @@ func (in *interpreter) weightType(a arguments) shadow.DType {
 		}
 	}
 	return shadow.None
+}
+
+// choosesType reports whether from_pretrained's arguments make it load weights in another type than float32 before
+// transformers 5, without naming one.
+func choosesType(a arguments) bool {
+	for _, name := range []string{"load_in_4bit", "load_in_8bit", "quantization_config"} {
+		if v := a.or(-1, name, nil); v != nil && v != false {
+			return true
+		}
+	}
+	return a.or(-1, "torch_dtype", a.or(-1, "dtype", nil)) == "auto"
 }
 
 func (in *interpreter) mark(p Phase) {

@@ -218,8 +218,9 @@ func defaultType(in *interpreter, _ arguments) value {
 
 // bareNetwork returns the setup's model with a forward that returns only logits, like timm's and torchvision's
 // models.
-func bareNetwork(in *interpreter, _ arguments) value {
+func bareNetwork(in *interpreter, a arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
+	n.loading.Classes, _ = a.or(len(a.pos), "num_classes", 0).(int)
 	n.bare = true
 	return n
 }

@@ -246,6 +246,8 @@ func (in *interpreter) firstUpdate(o *optimizerValue) {
 	for _, p := range o.params {
 		if p.Grad() != nil {
 			in.result.Graded++
+		} else {
+			in.result.Ungraded += p.Numel()
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // PEFT's LoRA: a config and the model it is applied to. Quantized models are in quantized.go.
 
-// Adapters holds the contents of a LoraConfig or an IA3Config.
+// Adapters holds the contents of a LoraConfig, or of another method's config.
 type Adapters struct {
 	Rank    int      // rank of the adapters
 	Dropout float64  // dropout on the adapters' input
@@ -18,13 +18,25 @@ type Adapters struct {
 	DoRA    bool     // use_dora
 	Classes bool     // task_type is a classification, whose last layer PEFT trains in full
 
-	IA3         bool     // the contents of an IA3Config
-	Feedforward []string // IA3's targets whose inputs are scaled
+	Tuner         string   // the method of another config than LoraConfig: a setup's word for it
+	Feedforward   []string // IA3's targets whose inputs are scaled
+	VirtualTokens int      // num_virtual_tokens
+	EncoderHidden int      // encoder_hidden_size
+	Projection    bool     // prefix_projection
+	Block         int      // oft_block_size
 }
 
 func registerPEFT() {
 	natives["peft.LoraConfig"] = newLoraConfig
-	natives["peft.IA3Config"] = newIA3Config
+	for class, make := range tunerConfigs {
+		natives["peft."+class] = func(in *interpreter, a arguments) value {
+			in.makesAdapters()
+			c := &loraConfig{}
+			make(in, c, a)
+			c.Classes = classTask(a.or(-1, "task_type", nil))
+			return c
+		}
+	}
 	natives["peft.get_peft_model"] = peftModel
 	for _, method := range otherTuners {
 		natives["peft."+method+"Config"] = func(in *interpreter, a arguments) value {
@@ -36,11 +48,11 @@ func registerPEFT() {
 
 // otherTuners are PEFT's methods that are not simulated.
 var otherTuners = []string{
-	"AdaLora", "Vera", "LoHa", "LoKr", "OFT", "BOFT", "HRA", "VBLoRA", "FourierFT", "XLora", "Poly", "LNTuning", "Bone", "MiSS", "RandLora",
-	"PromptTuning", "PrefixTuning", "PromptEncoder", "MultitaskPromptTuning", "AdaptionPrompt", "CPT", "TrainableTokens", "C3A", "Shira",
+	"BOFT", "HRA", "VBLoRA", "FourierFT", "XLora", "Poly", "LNTuning", "Bone", "MiSS", "RandLora",
+	"MultitaskPromptTuning", "AdaptionPrompt", "CPT", "TrainableTokens", "C3A", "Shira",
 }
 
-// otherTuner is a config of one of them.
+// otherTuner is the config of one of these methods.
 type otherTuner struct{ method string }
 
 // makesAdapters records where a script makes its adapters.
@@ -48,17 +60,6 @@ func (in *interpreter) makesAdapters() {
 	if in.result.MakesAdapters == "" {
 		in.result.MakesAdapters = in.place()
 	}
-}
-
-// newIA3Config is IA3Config.
-func newIA3Config(in *interpreter, a arguments) value {
-	in.makesAdapters()
-	c := &loraConfig{Adapters{IA3: true}}
-	c.Targets = texts(in, a.or(-1, "target_modules", nil))
-	c.Feedforward = texts(in, a.or(-1, "feedforward_modules", nil))
-	c.Save = texts(in, a.or(-1, "modules_to_save", nil))
-	c.Classes = classTask(a.or(-1, "task_type", nil))
-	return c
 }
 
 // loraConfig is a LoraConfig.

@@ -166,8 +166,8 @@ func labelledPairs(in *interpreter, _ arguments) value {
 	return p.out
 }
 
-// taggedBatch implements snug.tagged(): answers with labels, the same with other samples' answers, and whether each is good,
-// as half of them are.
+// taggedBatch implements snug.tagged(): prompts and answers with labels, the same prompts with other samples' answers,
+// and tags that say which answers are good (half of them).
 func taggedBatch(in *interpreter, _ arguments) value {
 	p := in.preference()
 	for _, prefix := range []string{"", "kl_"} {

@@ -4,15 +4,25 @@ package script
 
 import "snug/internal/shadow"
 
-// Quantized is a BitsAndBytesConfig with 4-bit or 8-bit weights.
+// Quantized is a BitsAndBytesConfig with 4-bit or 8-bit weights, a GPTQConfig or an AwqConfig.
 type Quantized struct {
+	Packed  *Packed      // for a GPTQConfig or AwqConfig; Eight, Double and Compute do not apply
 	Eight   bool         // 8-bit weights, to which Double and Compute do not apply
 	Double  bool         // the scales are quantized too (double quantization)
 	Compute shadow.DType // dtype that products are computed in
 	Prepare bool         // prepare_model_for_kbit_training was called
 }
 
+// Packed is a GPTQConfig or an AwqConfig.
+type Packed struct {
+	AWQ   bool // an AwqConfig
+	Bits  int  // bits per weight
+	Group int  // inputs that share a scale; -1 means all of them
+}
+
 func registerQuantization() {
+	natives["transformers.GPTQConfig"] = newGPTQ
+	natives["transformers.AwqConfig"] = newAWQ
 	natives["transformers.BitsAndBytesConfig"] = newQuantization
 	natives["snug.halve_trained"] = halveTrained
 	natives["peft.prepare_model_for_kbit_training"] = prepareForTraining
@@ -42,6 +52,34 @@ func newQuantization(in *interpreter, a arguments) value {
 		if dt, ok := constants["torch."+t].(dtypeValue); ok {
 			c.of.Compute = shadow.DType(dt)
 		}
+	}
+	return c
+}
+
+// newGPTQ is transformers' GPTQConfig. With a dataset, from_pretrained quantizes the weights itself.
+func newGPTQ(in *interpreter, a arguments) value {
+	c := packed(a, 3)
+	if a.or(2, "dataset", nil) != nil {
+		in.note("GPTQConfig has a dataset; if the weights are not quantized yet, from_pretrained quantizes them, and the memory for that is not counted")
+	}
+	return &quantConfig{of: &Quantized{Packed: c}}
+}
+
+// newAWQ is transformers' AwqConfig.
+func newAWQ(_ *interpreter, a arguments) value {
+	c := packed(a, 1)
+	c.AWQ = true
+	return &quantConfig{of: &Quantized{Packed: c}}
+}
+
+// packed reads the arguments that both have: the bits, and the size of a group at a position.
+func packed(a arguments, group int) *Packed {
+	c := &Packed{Bits: 4, Group: 128}
+	if n, ok := a.or(0, "bits", nil).(int); ok {
+		c.Bits = n
+	}
+	if n, ok := a.or(group, "group_size", nil).(int); ok {
+		c.Group = n
 	}
 	return c
 }

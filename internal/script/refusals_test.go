@@ -24,6 +24,14 @@ from sentence_transformers.trainer import SentenceTransformerTrainer
 model = SentenceTransformer("gpt2")
 `
 
+// lists is a script that trains a cross-encoder on lists of documents.
+const lists = `from sentence_transformers import CrossEncoder, CrossEncoderTrainer
+from sentence_transformers.cross_encoder.losses.LambdaLoss import LambdaLoss
+model = CrossEncoder("gpt2")
+loss = LambdaLoss(model)
+CrossEncoderTrainer(model=model, loss=loss).train()
+`
+
 // TestRefusals checks the errors for scripts that cannot be followed.
 func TestRefusals(t *testing.T) {
 	for name, x := range map[string]struct{ script, want string }{
@@ -32,8 +40,11 @@ func TestRefusals(t *testing.T) {
 		"endless calls":    {"def f():\n    f()\nf()\n", "x.py:2: calls are nested more than"},
 		"many items":       {"x = [0] * 1000\nwhile True:\n    x = x + x\n", "x.py:3: following the script requires lists"},
 		"no model":         {"print(1)\n", "it calls no model that snug knows"},
-		"a cross encoder":  {"from sentence_transformers.cross_encoder import CrossEncoder\nmodel = CrossEncoder(\"gpt2\")\n", "x.py:2: CrossEncoder scores pairs of texts"},
-		"an unknown loss":  {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.GISTEmbedLoss(model, guide))\n", "x.py:4: the loss of this SentenceTransformerTrainer is not simulated"},
+		"a decoder":        {sentences + "loss = losses.DenoisingAutoEncoderLoss(model)\n", "x.py:4: DenoisingAutoEncoderLoss also trains a decoder"},
+		"an unknown loss":  {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.OwnLoss(model))\n", "x.py:4: the loss of this trainer is not one that snug knows"},
+		"a convolution":    {sentences + "from sentence_transformers import models\ncnn = models.CNN(768)\n", "x.py:5: models.CNN adds convolutions"},
+		"texts":            {sentences + "SentenceTransformerTrainer(model=model, train_dataset=mine, loss=losses.MultipleNegativesRankingLoss(model)).train()\n", "x.py:4: the number of texts in a sample is only in the data; give it with --positives"},
+		"lists":            {lists, "x.py:5: this loss scores all documents of a query"},
 		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters added to a sentence transformer"},
 		"no update":        {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no optimizer update"},
 	} {

@@ -103,11 +103,13 @@ type Run struct {
 	// the setup's model. found is false if none can be read.
 	Named func(name string) (config map[string]any, found bool)
 	// NamesOf returns the names of a model's parameters.
-	NamesOf func(Loading) []string
-	Config  map[string]any // the model's config.json
-	Causal  bool           // the model's loss predicts the next token
-	Shifts  bool           // transformers' Trainer counts labels from the second token
-	Stored  shadow.DType   // dtype of the weights that from_pretrained reads; None if unknown
+	NamesOf      func(Loading) []string
+	Config       map[string]any     // the model's config.json
+	Causal       bool               // the model's loss predicts the next token
+	Shifts       bool               // transformers' Trainer counts labels from the second token
+	Variables    map[string]Resized // variables that get another value than the script's
+	Stored       shadow.DType       // dtype of the weights that from_pretrained reads; None if unknown
+	LoadsFloat32 bool               // from_pretrained loads weights in float32 unless it is told otherwise, as transformers before 5 does
 
 	// Build builds a model on the card.
 	Build func(m Making) (Net, error)
@@ -142,6 +144,7 @@ type Loading struct {
 	Own       map[string]any // its configuration, if it is not the setup's
 	Config    map[string]any // keys of its configuration that the script changes
 	Head      string         // the task its class is trained for; "" if the setup decides
+	Classes   int            // classes of an image model; 0 if not specified
 	Attention string         // attn_implementation in transformers; "" if not specified
 	Adapters  *Adapters      // adapters added before the move to the card, if any
 	Loss      string         // which code computes the loss, by its name in a setup; "" if not specified
@@ -174,6 +177,7 @@ type Result struct {
 	Updates   int              // optimizer steps
 	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
 	Graded    int              // how many of Trained had a gradient in that step
+	Ungraded  int              // elements of those that had none
 	Backwards int              // backward passes
 	PerUpdate map[int]int      // number of updates, by the number of backward passes before the update
 	Autocasts bool             // autocast was entered
@@ -185,7 +189,7 @@ type Result struct {
 	Twice     bool             // a gradient was differentiated again
 	Masks     bool             // masks with unknown contents selected elements
 	Adapts    bool             // adapters were added to a model
-	Reference string           // what answers are compared against, as in a setup; "" if they are not
+	Reference string           // what answers are compared against, as in a setup; "" if none are compared
 
 	MakesAdapters string // the line of the first LoraConfig; "" if there is none
 }

@@ -173,7 +173,7 @@ func (in *interpreter) annotated(s *pysrc.AnnAssign) {
 func (in *interpreter) store(target pysrc.Expr, v value) {
 	switch t := target.(type) {
 	case *pysrc.Name:
-		in.bind(t.ID, v)
+		in.bind(t.ID, in.resized(t.ID, v))
 	case *pysrc.Attribute:
 		o := in.eval1(t.X)
 		in.setattr(o, t.Name, v)
@@ -363,11 +363,24 @@ func (in *interpreter) checkModule(path string) {
 
 // member returns the value of a name in a module, owned by the caller.
 func (in *interpreter) member(module, name string) value {
-	module = canonical(module)
+	module = sentenceModule(canonical(module))
 	if m := in.imported(module); m != nil {
 		if v, ok := m.vars.get(name); ok {
 			return hold(v)
 		}
 	}
-	return namespace(canonical(strings.TrimPrefix(module+"."+name, ".")))
+	return in.elsewhere(strings.TrimPrefix(module+"."+name, "."))
+}
+
+// elsewhere returns the value of a dotted name, which may be an alias of a name in another module.
+func (in *interpreter) elsewhere(path string) value {
+	to := canonical(path)
+	if module, name, ok := cutLast(to); ok && to != path {
+		if m := in.imported(module); m != nil {
+			if v, ok := m.vars.get(name); ok {
+				return hold(v)
+			}
+		}
+	}
+	return namespace(to)
 }

@@ -19,6 +19,7 @@ type Survey struct {
 	Cut   string   // the place where texts are truncated at the model's limit
 	Open  string   // the place where a model with an unknown name is loaded
 	Saw   []string // models unknown to snug, with their lines
+	Code  bool     // the script trains a model that it builds from PyTorch's modules
 }
 
 // Sighting is a value found in a script, and where it was found.
@@ -119,15 +120,29 @@ func sawModelNamed(in *interpreter, a arguments) value {
 	return nil
 }
 
-// cutsTexts implements snug.cuts_texts(most), which reports that the tokenizer truncates texts to this many tokens, or
-// to the model's own limit if most is None.
+// cutsTexts implements snug.cuts_texts(most, trained), which reports that the tokenizer truncates texts to this many
+// tokens, or to the model's own limit if most is None. If trained is set, this is the tokenizer of the model that is
+// trained, and other models' limits do not matter.
 func cutsTexts(in *interpreter, a arguments) value {
+	if trained, _ := a.or(1, "trained", false).(bool); trained {
+		in.trainsWithLimit(a.or(0, "most", nil))
+	}
 	if most := a.or(0, "most", nil); most != nil {
 		in.sawSize("max_seq_length", most, in.place())
 	} else if x := in.survey; x != nil && x.Cut == "" {
 		x.Cut = in.place()
 	}
 	return nil
+}
+
+// trainsWithLimit records the limit of the texts of a model that is trained now.
+func (in *interpreter) trainsWithLimit(most value) {
+	if in.survey != nil {
+		in.survey.lengths, in.survey.Cut = nil, ""
+	}
+	if in.limits = append(in.limits, most); in.survey == nil && in.limits[0] != most {
+		in.note("texts are truncated to another length here than in the first training of this script; the figures assume one length for both")
+	}
 }
 
 // place returns the current file and line.
@@ -177,7 +192,11 @@ func (in *interpreter) trains(input *shadow.Tensor, tokens bool) {
 		x.Batch = Sighting{N: n, Where: in.place()}
 	}
 	if tokens && input.Dim() > 1 {
-		x.sawLength(Sighting{N: input.Size(1), Where: in.place()})
+		n := input.Size(1)
+		if n == x.Batch.N && input.Size(0) != n {
+			n = input.Size(0) // some models expect the batch as the second dimension
+		}
+		x.sawLength(Sighting{N: n, Where: in.place()})
 	}
 	panic(surveyed{})
 }

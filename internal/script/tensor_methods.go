@@ -62,7 +62,7 @@ func registerMoreMethods() {
 		return func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.Moved(op).Hold() }
 	}
 	for name, f := range map[string]func(*interpreter, *shadow.Tensor, arguments) value{
-		"log": plain((*shadow.Tensor).Log), "log2": plain((*shadow.Tensor).Log), "log10": plain((*shadow.Tensor).Log), "log1p": plain((*shadow.Tensor).Log),
+		"log": plain((*shadow.Tensor).Log), "log2": plain((*shadow.Tensor).Log), "log10": plain((*shadow.Tensor).Log), "log1p": plain((*shadow.Tensor).Log1p),
 		"sqrt": plain((*shadow.Tensor).Sqrt), "rsqrt": plain((*shadow.Tensor).Rsqrt), "abs": plain((*shadow.Tensor).AbsGrad),
 		"square": scalar("**"), "reciprocal": plain((*shadow.Tensor).Reciprocal), "expm1": plain((*shadow.Tensor).Exp),
 		"cos": plain(func(t *shadow.Tensor) *shadow.Tensor { return t.Cosine("cos") }), "sin": plain(func(t *shadow.Tensor) *shadow.Tensor { return t.Cosine("sin") }),
@@ -89,7 +89,7 @@ func registerMoreMethods() {
 		"bmm": other("@"), "dot": dots, "topk": tensorTopK, "cumsum": tensorCumsum, "split": tensorSplit, "unbind": tensorUnbind,
 		"repeat_interleave": tensorRepeatInterleave, "expand_as": tensorExpandAs, "view_as": tensorViewAs, "reshape_as": tensorViewAs,
 		"add_": into("+"), "sub_": into("-"), "mul_": into("*"), "div_": into("/"), "masked_fill_": maskedFills,
-		"addcmul_": writes, "addcdiv_": writes, "clamp_min_": writes, "sqrt_": writes, "exp_": writes, "neg_": writes, "sign_": writes,
+		"relu_": plain((*shadow.Tensor).ReLUInPlace), "addcmul_": writes, "addcdiv_": writes, "clamp_min_": writes, "sqrt_": writes, "log1p_": writes, "exp_": writes, "neg_": writes, "sign_": writes,
 		"index_copy_": writes, "index_fill_": writes, "index_add_": writes, "scatter_": writes, "scatter_add_": writes, "bernoulli_": writes, "random_": writes,
 		"requires_grad": requiresGrad, "new_empty": newLike, "new_full": newFull, "new_tensor": newTensorLike, "subtract": other("-"), "multiply": other("*"), "divide": other("/"), "true_divide": other("/"),
 		"argsort": tensorArgsort, "swapaxes": tensorTranspose, "is_contiguous": func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} },

@@ -196,7 +196,7 @@ func registerMethods() {
 		"softmax":  tensorSoftmax((*shadow.Tensor).Softmax), "log_softmax": tensorSoftmax((*shadow.Tensor).LogSoftmax),
 		"add": other("+"), "sub": other("-"), "mul": other("*"), "div": other("/"), "matmul": other("@"), "mm": other("@"),
 		"eq": comparing("=="), "ne": comparing("!="), "lt": comparing("<"), "gt": comparing(">"),
-		"copy_": writes, "zero_": writes, "fill_": writes,
+		"copy_": writes, "zero_": writes, "fill_": writes, "fill_diagonal_": writes,
 		"lerp_": writes, "clamp_": writes, "normal_": writes, "uniform_": writes,
 		"new_zeros": newLike, "new_ones": newLike,
 
@@ -496,12 +496,15 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 		return nil
 	}
 	in.mark(Backward)
-	in.result.Backwards++
+	if inner, _ := a.or(-1, "_inner", false).(bool); !inner { // a backward pass of a part of a loss
+		in.result.Backwards++
+	}
 	g, _ := a.or(0, "gradient", nil).(*shadow.Tensor)
 	keeps, _ := a.or(1, "retain_graph", false).(bool)
 	in.runGraphs()
 	t.BackwardWith(g, keeps)
 	in.freeGraphs()
+	in.runAfterwards()
 	in.forwards()
 	return nil
 }

@@ -12,8 +12,14 @@ func stringMethod(s, name string, a arguments) value {
 		return strings.ToLower(s)
 	case "upper":
 		return strings.ToUpper(s)
-	case "strip":
-		return strings.TrimSpace(s)
+	case "strip", "lstrip", "rstrip":
+		return stripText(s, name, a)
+	case "isdigit", "isnumeric", "isdecimal":
+		return s != "" && strings.Trim(s, "0123456789") == ""
+	case "count":
+		return strings.Count(s, arg(0))
+	case "find":
+		return strings.Index(s, arg(0))
 	case "replace":
 		return strings.ReplaceAll(s, arg(0), arg(1))
 	case "startswith":
@@ -34,6 +40,24 @@ func stringMethod(s, name string, a arguments) value {
 		return l
 	}
 	return unknown{}
+}
+
+// stripText implements strip, lstrip and rstrip, of white space or of the given characters.
+func stripText(s, method string, a arguments) value {
+	cut, given := a.or(0, "chars", nil).(string)
+	if !given {
+		if v, ok := a.get(0, "chars"); ok && v != nil {
+			return unknown{}
+		}
+		cut = " \t\n\r\v\f"
+	}
+	if method != "rstrip" {
+		s = strings.TrimLeft(s, cut)
+	}
+	if method != "lstrip" {
+		s = strings.TrimRight(s, cut)
+	}
+	return s
 }
 
 // anyText implements startswith and endswith, which accept a string or a tuple of strings.

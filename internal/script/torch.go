@@ -42,7 +42,12 @@ var aliases = map[string]string{
 	"transformers.optimization.Adafactor": "transformers.Adafactor",
 	"sentence_transformers.trainer":       "sentence_transformers", "sentence_transformers.training_args": "sentence_transformers",
 	"sentence_transformers.data_collator": "sentence_transformers", "sentence_transformers.readers": "sentence_transformers",
-	"sentence_transformers.cross_encoder": "sentence_transformers", "sentence_transformers.sparse_encoder": "sentence_transformers",
+	"sentence_transformers.cross_encoder.trainer": "sentence_transformers.cross_encoder", "sentence_transformers.cross_encoder.training_args": "sentence_transformers.cross_encoder",
+	"sentence_transformers.sparse_encoder.trainer": "sentence_transformers.sparse_encoder", "sentence_transformers.sparse_encoder.training_args": "sentence_transformers.sparse_encoder",
+	"sentence_transformers.CrossEncoder": "sentence_transformers.cross_encoder.CrossEncoder", "sentence_transformers.CrossEncoderTrainer": "sentence_transformers.cross_encoder.CrossEncoderTrainer",
+	"sentence_transformers.CrossEncoderTrainingArguments": "sentence_transformers.cross_encoder.CrossEncoderTrainingArguments",
+	"sentence_transformers.SparseEncoder":                 "sentence_transformers.sparse_encoder.SparseEncoder", "sentence_transformers.SparseEncoderTrainer": "sentence_transformers.sparse_encoder.SparseEncoderTrainer",
+	"sentence_transformers.SparseEncoderTrainingArguments": "sentence_transformers.sparse_encoder.SparseEncoderTrainingArguments",
 }
 
 // canonical resolves the aliases in a dotted name.
@@ -82,6 +87,7 @@ func registerTorch() {
 		"torch.amp.autocast_cuda":          autocastCUDA,
 		"torch.no_grad":                    noGrad, "torch.inference_mode": inferenceMode, "torch.enable_grad": withGrad,
 		"torch.set_grad_enabled": setGrad,
+		"torch.is_grad_enabled":  func(in *interpreter, _ arguments) value { return in.World.GradEnabled() },
 		"torch.amp.GradScaler":   newScaler,
 		"torch.compile":          compiled,
 		"snug.compiled":          compiled,

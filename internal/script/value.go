@@ -15,8 +15,11 @@ import (
 // functions borrow their arguments; Python functions take ownership of them.
 type value any
 
-// unknown is a value that cannot be derived from the script.
-type unknown struct{}
+// unknown is a value that cannot be derived from the script. For a dataset, its columns may still be known.
+type unknown struct {
+	table  *table // its columns, or nil
+	method string // the name of its method, if this is one
+}
 
 // counted is a value with a reference count.
 type counted interface {

@@ -46,11 +46,11 @@ func (s *Setup) ComparesWith() string {
 	return of[0]
 }
 
-// The releases of TRL that compute DPO's log-probabilities from all logits at once, which are simulated too. Its other
-// trainers are simulated only from TRLLossRelease on.
+// Releases of TRL before TRLLossRelease compute DPO's log-probabilities from all logits at once. They are simulated
+// too, but only for DPO.
 const (
 	firstTRLDPO      = 20
-	unreadTRLDPO     = 105 // between two ways of doing it; its code was not read
+	unreadTRLDPO     = 105 // the release between two implementations; its code was not read
 	lastTRLDPOLogits = TRLLossRelease - 1
 )
 
@@ -65,18 +65,18 @@ func SimulatesTRL(loop string, release int) bool {
 	return release >= TRLLossRelease
 }
 
-// FollowsOverGPUs reports whether the loop is simulated on the setup's GPUs: loops that compare answers are, with DDP. A reference
-// model is not wrapped.
+// FollowsOverGPUs reports whether the loop is simulated on several GPUs: with DDP, loops that compare answers are. DDP
+// does not wrap the reference model.
 func (s *Setup) FollowsOverGPUs() bool {
 	return s.Script != nil && ComparesAnswers(s.Script.Name) && s.Script.Name != GRPOLoop && s.DistKind() == DDP
 }
 
-// MovedByTRL reports whether the run may be simulated differently for releases of TRL.
+// MovedByTRL reports whether the simulation of the run may depend on the release of TRL.
 func (s *Setup) MovedByTRL() bool {
 	return MovedByTRL(s.Loop) || s.Script != nil && s.Script.File != nil
 }
 
-// MovedByTRL reports whether a loop is simulated differently for releases of TRL.
+// MovedByTRL reports whether the simulation of a loop depends on the release of TRL.
 func MovedByTRL(loop string) bool { return loop == DPOLoop || loop == AxolotlDPOLoop }
 
 // completeAnswers checks the settings of a loop that compares answers. A reward model is the setup's model with a

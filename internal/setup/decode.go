@@ -99,9 +99,7 @@ func (s *Setup) tidy(saysPrecision bool) {
 	if s.Loss == ModelLoss {
 		s.Loss = ""
 	}
-	if s.Quantization != nil && s.Quantization.Adapters == FP32 {
-		s.Quantization.Adapters = ""
-	}
+	s.Quantization.tidy()
 	s.Liger = ligerParts(s.Liger)
 }
 
@@ -140,7 +138,7 @@ func (s *Setup) complete() error {
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
 		return Wrong("{loss} %s is for a causal-lm, but %s is trained as %s; remove it", s.Loss, s.Model.Title(), s.Model.Head)
 	}
-	if n := cmp.Or(s.Positives, s.Negatives); n > 0 && s.Model.Head != "encoder" {
+	if n := cmp.Or(s.Positives, s.Negatives); n > 0 && s.Model.Head != "encoder" && !s.Script.Readable() {
 		field := map[bool]string{true: "positives", false: "negatives"}[s.Positives > 0]
 		return Wrong("{"+field+"} is %d, but %s is trained as %s, which does not compare samples; remove it, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
 	}
@@ -183,6 +181,9 @@ func (s *Setup) completeLength(p family.Positions) error {
 	if s.Seq == 0 && p.Filled {
 		s.Seq = longest
 	}
+	if s.Seq == 0 && s.Model.Code {
+		return nil // not every model is for tokens
+	}
 	if s.Seq == 0 {
 		upTo := ""
 		if longest > 0 {
@@ -204,7 +205,7 @@ func (s *Setup) completeLength(p family.Positions) error {
 			x.field = "lengths"
 		}
 		if p.Learned && x.n > longest && s.Lengths != nil && s.Lengths.Samples != nil {
-			return Wrong("{lengths} has a sample of %d tokens; %s has %d learned positions, and a longer sequence crashes; cut longer samples with {seq}", x.n, s.Model.Title(), longest)
+			return Wrong("{lengths} has a sample of %d tokens; %s has %d learned positions, and a longer sequence crashes; truncate longer samples with {seq}", x.n, s.Model.Title(), longest)
 		}
 		if p.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
@@ -227,6 +228,9 @@ func (m Model) Title() string {
 	}
 	if m.Profile != "" {
 		return m.Profile
+	}
+	if m.Code {
+		return "the script's model"
 	}
 	if t, ok := m.Config["model_type"].(string); ok && t != "" {
 		return t

@@ -31,7 +31,7 @@ func (s *Setup) completeDiffusion() error {
 	case s.Attention != "" && s.Attention != SDPA:
 		return Wrong("{attention} %s is not simulated for diffusion models; choose {attention=sdpa}", s.Attention)
 	case s.Evaluation != nil:
-		return Wrong("{evaluation}: diffusers' programs have none; remove it")
+		return Wrong("{evaluation}: diffusers' programs do not evaluate; remove it")
 	case s.Quantization != nil:
 		return Wrong("{quantization} is not simulated for diffusion models; remove it")
 	case s.Dist != nil && s.DistKind() != DDP:

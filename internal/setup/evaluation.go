@@ -43,6 +43,19 @@ func (s *Setup) EvaluatesAfter(i int) bool {
 	return i == s.Steps-1
 }
 
+// EvaluatesWhole reports whether each GPU has all the weights, and so evaluates as it would alone: without
+// gradients, DDP and the first stages of ZeRO only run the model.
+func (s *Setup) EvaluatesWhole() bool {
+	if s.Dist == nil {
+		return true
+	}
+	switch s.DistKind() {
+	case DDP, Zero1, Zero1DeepSpeed, Zero2:
+		return true
+	}
+	return false
+}
+
 // evaluationPhrase describes the evaluation in a phrase.
 func (s *Setup) evaluationPhrase() []string {
 	e := s.Evaluation

@@ -26,6 +26,13 @@ func onlyWhere(holds bool, group string) []string {
 	return []string{group}
 }
 
+func (s *Setup) tunerEvidence() []string {
+	if s.LoRA == nil || s.LoRA.Tuner == LoRATuner || s.LoRA.Tuner == "" {
+		return nil
+	}
+	return []string{s.LoRA.Tuner}
+}
+
 func (s *Setup) ligerEvidence() []string {
 	var out []string
 	for _, part := range s.Liger {

@@ -16,6 +16,9 @@ import (
 // facts returns the facts about the model's family. A model without a family has no facts; building it returns the
 // error.
 func (m Model) facts() family.Facts {
+	if m.Code {
+		return family.Facts{}
+	}
 	if m.Config == nil {
 		return family.Torchvision()
 	}
@@ -54,8 +57,8 @@ func (m Model) textConfig() map[string]any {
 	return m.Config
 }
 
-// seeing returns a model that a name stands for, if it has a vision tower.
-func seeing(name string) (Model, *family.Vision) {
+// withVision returns the built-in model with this name, and its vision tower; nil if it has none.
+func withVision(name string) (Model, *family.Vision) {
 	e := catalog.Find(name)
 	if e == nil {
 		e, _ = catalog.Assume(name)
@@ -67,22 +70,22 @@ func seeing(name string) (Model, *family.Vision) {
 	return m, m.facts().Vision
 }
 
-// SeesImages reports whether a name stands for a built-in model with a vision tower.
+// SeesImages reports whether a name is that of a built-in model with a vision tower.
 func SeesImages(name string) bool {
-	_, v := seeing(name)
+	_, v := withVision(name)
 	return v != nil
 }
 
 // FixedImages reports whether the processor of a built-in model resizes every image to the same size.
 func FixedImages(name string) bool {
-	m, v := seeing(name)
+	m, v := withVision(name)
 	return v != nil && v.Fit(m.Config, 0, 0).Fixed
 }
 
 // LargestSide returns the side of the largest square image with at most this many pixels, as the processor of a built-in
 // model resizes it; 0 if the model has no vision tower or resizes every image to the same size.
 func LargestSide(name string, pixels int) int {
-	m, v := seeing(name)
+	m, v := withVision(name)
 	if v == nil || pixels < 1 || v.Fit(m.Config, 0, 0).Fixed {
 		return 0
 	}
@@ -99,6 +102,9 @@ func (m Model) HasLiger() bool { return m.facts().Liger }
 
 // HasExperts reports whether the model is a mixture of experts.
 func (m Model) HasExperts() bool { return m.facts().Experts }
+
+// Faster names the packages whose kernels transformers would use for the model, and which are not simulated.
+func (m Model) Faster() string { return m.facts().Faster }
 
 // RowsMeasured reports whether runs with positives and negatives were measured.
 func (m Model) RowsMeasured() bool { return m.facts().RowsMeasured }
@@ -158,6 +164,12 @@ func UnsimulatedModel(name string) string { return catalog.Unsimulated(name) }
 // KnowsModel reports whether a name belongs to a built-in model.
 func KnowsModel(name string) bool { return catalog.Known(name) != nil }
 
+// SameModel reports whether two names refer to the same model.
+func SameModel(a, b string) bool {
+	known, other := catalog.Known(a), catalog.Known(b)
+	return a == b || known != nil && other != nil && known.Name == other.Name
+}
+
 // Dims returns the defaults for sizes that the model's config may omit.
 func (m Model) Dims() family.Dims { return m.facts().Dims }
 
@@ -173,7 +185,7 @@ func headOf(config map[string]any) (string, error) {
 	}
 	for _, x := range []struct{ suffix, head string }{
 		{"ForCausalLM", family.CausalLM}, {"LMHeadModel", family.CausalLM}, {"ForMaskedLM", family.MaskedLM},
-		{"ForPreTraining", family.MaskedLM}, {"ForConditionalGeneration", family.Seq2SeqLM},
+		{"ForPreTraining", family.MaskedLM}, {"ForConditionalGeneration", family.Seq2SeqLM}, {"MTModel", family.Seq2SeqLM}, // MarianMTModel
 		{"ForImageClassification", family.ImageClassification}, {"Model", family.Encoder},
 		{"ForSequenceClassification", family.SequenceClassification}, {"ForTokenClassification", family.TokenClassification},
 		{"ForQuestionAnswering", family.QuestionAnswering}, {"ForMultipleChoice", family.MultipleChoice},

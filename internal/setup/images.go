@@ -9,15 +9,15 @@ import (
 	"snug/internal/family"
 )
 
-// Images: models with a vision tower see a number of images per sample.
+// Models with a vision tower take a number of images per sample.
 
-// completeImages checks the images against the model, and sets the size in which its tower sees them.
+// completeImages checks the images against the model, and sets the size that its tower gets.
 func (s *Setup) completeImages(v *family.Vision) error {
 	switch {
 	case v == nil && s.Images > 0:
 		return Wrong("{images} is %d, but %s has no vision tower; remove it", s.Images, s.Model.Title())
 	case v == nil && len(s.Freeze) > 0:
-		return Wrong("{freeze} names parts of a model with a vision tower, and %s has none; remove it", s.Model.Title())
+		return Wrong("{freeze} names parts of a model with a vision tower, but %s has none; remove it", s.Model.Title())
 	case s.Images == 0 && cmp.Or(s.ImageSize, s.ImageWidth) > 0:
 		return Wrong("{image_size} is %d, but no sample has images; give their number with {images}, or remove it", cmp.Or(s.ImageSize, s.ImageWidth))
 	case s.Images == 0:
@@ -27,7 +27,7 @@ func (s *Setup) completeImages(v *family.Vision) error {
 	}
 	seen := v.Fit(s.Model.Config, s.ImageSize, cmp.Or(s.ImageWidth, s.ImageSize))
 	if seen.Tokens == 0 {
-		return Wrong("{image_size} is missing; %s sees images in their own size: give the height in pixels after the processor has resized them, and {image_width} unless they are square", s.Model.Title())
+		return Wrong("{image_size} is missing, and %s has no fixed image size; give the height in pixels after the processor has resized the images, and {image_width} unless they are square", s.Model.Title())
 	}
 	if seen.Fixed && s.ImageSize > 0 && (s.ImageSize != seen.Height || cmp.Or(s.ImageWidth, s.ImageSize) != seen.Width) {
 		return Wrong("{image_size}: the processor of %s resizes every image to %d by %d pixels; remove it", s.Model.Title(), seen.Height, seen.Width)
@@ -46,7 +46,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// ImagesSeen returns the images of a sample as the model's tower sees them.
+// ImagesSeen returns the images of a sample at the size that the model's tower gets.
 func (s *Setup) ImagesSeen() family.Images {
 	v := s.Model.facts().Vision
 	if v == nil || s.Images == 0 {

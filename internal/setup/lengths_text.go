@@ -35,6 +35,13 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 	}
 }
 
+// AreSamples reports whether lengths given by a flag are read from a file of samples, which the usual length may cut.
+func AreSamples(text string) bool {
+	l := &Lengths{}
+	(&object{}).lengthsText("lengths", text, l)
+	return l.file != ""
+}
+
 // numbers splits a list into numbers, as in decoded JSON; anything else stays text.
 func numbers(text, between string) []any {
 	var out []any

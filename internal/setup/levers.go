@@ -29,7 +29,9 @@ var ligerLever = Lever{
 // doubleLever quantizes the scales of weights that are quantized already.
 var doubleLever = Lever{
 	Change: "double quantization", Price: "the scales of the frozen weights are rounded too", Rounds: true,
-	Can: func(s *Setup) bool { return s.Quantization != nil && !s.Quantization.Double },
+	Can: func(s *Setup) bool {
+		return s.Quantization != nil && !s.Quantization.Double && !s.Quantization.Packed()
+	},
 	Pull: func(s *Setup) {
 		q := *s.Quantization
 		q.Double = true
@@ -42,4 +44,14 @@ var quantizationLever = Lever{
 	Change: "4-bit weights", Price: "needs bitsandbytes; frozen weights are rounded; the time to dequantize is unknown", Rounds: true,
 	Can:  (*Setup).CanQuantize,
 	Pull: func(s *Setup) { s.Quantization = s.UsualQuantization() },
+}
+
+// evaluationLever evaluates one sample at a time. It changes nothing about what is trained.
+var evaluationLever = Lever{
+	Change: "evaluation batch 1", Price: "evaluation is slower",
+	Can: func(s *Setup) bool { return s.Evaluation != nil && s.EvaluationBatch() > 1 && s.EvaluatesWhole() },
+	Pull: func(s *Setup) {
+		e := s.Evaluation
+		s.Evaluation = &Evaluation{Batch: 1, Every: e.Every, Batches: e.Batches, KeepsLogits: e.KeepsLogits}
+	},
 }

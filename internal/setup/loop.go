@@ -75,6 +75,9 @@ type Script struct {
 
 	Guessed bool // the loop was detected, not named by the user; if it cannot be followed, snug's own step is used instead
 
+	StandsFor bool                // the setup's model only stands for the one that the script builds
+	Variables map[string]Variable // the sizes that such a script assigns to its own variables
+
 	given     map[string]bool // the fields given in the setup
 	asked     map[string]bool // fields that the user gave in addition to the run's files
 	flags     map[string]string
@@ -129,8 +132,10 @@ type Learned struct {
 	Optimizer string // the optimizer's name; "" if the script defines its own
 	Head      string // the model's head; "" if the script builds its own model
 
+	Weights       string // the 16-bit type that its weights are loaded in; "" for another
+	Classes       int    // classes of an image model without a config; 0 if not specified
 	Checkpointing bool   // layers are recomputed in its training steps
-	Reference     string // what it compares answers against, one of References; "" if it does not
+	Reference     string // what it compares answers against, one of References; "" if it compares none
 
 	Unfollowed bool // parts of it could not be followed; the notes name them
 }
@@ -199,6 +204,22 @@ func (x *Script) Head() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return x.learned.Head
+}
+
+// Classes returns the number of classes of the script's image model; 0 until the script has been followed, or if it does not
+// specify them.
+func (x *Script) Classes() int {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.learned.Classes
+}
+
+// Weights returns the 16-bit type that the script loads its weights in; "" for another type, and until the script has been
+// followed.
+func (x *Script) Weights() string {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.learned.Weights
 }
 
 // TrainedHead returns the head of the model that is trained: the script's, once it has been followed, else the setup's.
@@ -282,6 +303,9 @@ func (s *Setup) Overrides(field string) bool {
 	return s.Script != nil && s.Script.asked[field] || s.Changed(field)
 }
 
+// Asks reports whether the user gave a field in addition to the run's files.
+func (x *Script) Asks(field string) bool { return x.asked[field] }
+
 // CommandLine returns the script's arguments. The script's own flag for accumulation gets the requested value; if a
 // flag occurs twice, the last one counts.
 func (s *Setup) CommandLine() []string {
@@ -356,11 +380,11 @@ func (s *Setup) readLoop(from Source, fields map[string]any) error {
 		return nil
 	}
 	if s.Script != nil {
-		s.Script.Guessed, s.Script.given = from.Guessed, map[string]bool{}
+		s.Script.Guessed, s.Script.StandsFor, s.Script.given = from.Guessed, from.StandsFor, map[string]bool{}
 		for name := range fields {
 			s.Script.given[name] = true
 		}
-		s.Script.asked, s.Script.flags = from.Asked, from.Flags
+		s.Script.asked, s.Script.flags, s.Script.Variables = from.Asked, from.Flags, from.Variables
 		s.Script.decoded = *s
 	}
 	return err
@@ -400,6 +424,8 @@ func (s *Setup) completeLoop() error {
 		return nil
 	}
 	switch name := s.Script.Name; {
+	case s.Script.StandsFor && s.Dist != nil:
+		return unknownModel("%s builds its own model, which is simulated on one GPU only; record the run: %s, and then give {model.name} memory.snug", s.loopName(), s.recording())
 	case name == family.NanoGPT:
 		config := family.AsNanoGPT(s.Model.Config)
 		if config == nil {

@@ -39,6 +39,10 @@ type Source struct {
 	// Guessed means that the setup's loop was found in files, not named by the user. If it cannot be followed, snug's
 	// own step is used, with a note.
 	Guessed bool
+	// StandsFor means that the setup's model only stands for the one that the script's own code builds.
+	StandsFor bool
+	// Variables are the sizes that such a script assigns to its own variables.
+	Variables map[string]Variable
 	// Asked lists the fields that the user gave in addition to the run's files; they override a trainer in a script.
 	// Flags maps field names to the script's flags for them.
 	Asked map[string]bool
@@ -47,11 +51,17 @@ type Source struct {
 	Programs map[string]Program
 }
 
+// Variable is a size of the run that a script assigns to a variable.
+type Variable struct {
+	Field string // batch, seq or accumulation
+	Value int    // as written in the script
+}
+
 const maxConfig = 16 << 20 // maximum bytes of a config.json
 
 // model decodes the model field.
 func (o *object) model(s *Setup, from Source) error {
-	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", family.Heads()), Program: s.Model.Program}
+	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", family.Heads()), Code: o.flag("code", false), Program: s.Model.Program}
 	config := o.value("config")
 	custom := o.value("custom")
 	o.value("args") // a field of custom models, not read here
@@ -62,7 +72,7 @@ func (o *object) model(s *Setup, from Source) error {
 		return unknownModel("{model.custom} %s is code that snug cannot simulate; record a profile: snug profile -- <your command>", show(custom))
 	}
 	given := 0
-	for _, is := range []bool{config != nil, s.Model.Name != "", s.Model.Profile != ""} {
+	for _, is := range []bool{config != nil, s.Model.Name != "", s.Model.Profile != "", s.Model.Code} {
 		if is {
 			given++
 		}
@@ -72,6 +82,8 @@ func (o *object) model(s *Setup, from Source) error {
 		return unknownModel("{model} has no config, name or profile; give one of them")
 	case given > 1:
 		return Wrong("{model} has more than one of config, name and profile; keep one")
+	case s.Model.Code:
+		return s.checkCode()
 	case s.Model.Profile != "":
 		return nil // already read, because the profile's quantities are fields of the setup
 	case s.Model.Name != "":
@@ -197,11 +209,11 @@ func modelHint(name string) string {
 		"it is neither built in (snug models lists those) nor a config.json nor in the Hugging Face cache")
 }
 
-// versionDigit matches a letter with the digit of a version behind it, as in llama3.
+// versionDigit matches a letter followed by the digit of a version, as in llama3.
 var versionDigit = pattern.New(`([A-Za-z])([0-9])`)
 
-// originals lists the models without an organization whose names have the words of a name in which a version follows a word
-// directly: llama-3-8b and others for llama3.
+// originals lists the models without an organization that match a name whose version is not separated from the word
+// before it: llama-3-8b and others for llama3.
 func originals(name string) []string {
 	apart := versionDigit.Regexp().ReplaceAllString(name, "$1 $2")
 	if apart == name {

@@ -22,6 +22,7 @@ var othersWords = map[string]map[string]string{
 		"adamw_bnb_8bit": "adamw-8bit", "paged_adamw_8bit": "adamw-8bit", "fused-adamw": "adamw-fused", "momentum": "sgd-momentum",
 	},
 	"attention": {"flash_attention_2": Flash, "flash-attention-2": Flash, "fa2": Flash, "flash2": Flash, "math": "eager", "default": "sdpa"},
+	"kernel":    {"triton_v2": TritonV2, "tritonv2": TritonV2, "auto_trainable": GPTQModel},
 	"kind":      {"fsdp": "fsdp2", "deepspeed": "zero2", "dp": "ddp", "full_shard": "fsdp2", "shard_grad_op": "fsdp2-noreshard"},
 }
 
@@ -32,8 +33,9 @@ var unsimulatedWords = map[string][]string{
 		"muon", "shampoo", "soap", "sophia", "prodigy", "lamb", "lars", "came", "adan", "apollo", "galore", "adadelta", "lbfgs",
 		"rprop", "asgd", "adabelief", "adamw-4bit", "adamw-torch-4bit", "schedule-free", "adamw-schedulefree", "sgd-schedulefree",
 	},
+	"method": {"hqq", "aqlm", "eetq", "fp8", "torchao", "quanto", "vptq", "higgs"},
 	"tuner": {
-		"adalora", "vera", "loha", "lokr", "oft", "boft", "fourierft", "vblora", "hra", "bone", "prompt-tuning", "prefix-tuning", "p-tuning", "llama-adapter",
+		"boft", "fourierft", "vblora", "hra", "bone", "llama-adapter",
 	},
 }
 

@@ -7,9 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"snug/internal/family"
 	"snug/internal/pattern"
 )
+
+// CompleteAdapters fills in PEFT's defaults of adapters that a script makes.
+func (s *Setup) CompleteAdapters() error {
+	if s.LoRA.Tuner == "" && len(s.LoRA.Targets) == 0 && s.Model.facts().LoRA == nil {
+		return Wrong("PEFT has no default layers to adapt for %s; set target_modules", s.Model.Title())
+	}
+	return s.completeLoRA()
+}
 
 // completeLoRA fills in PEFT's defaults, from family/facts.go.
 func (s *Setup) completeLoRA() error {
@@ -17,13 +24,17 @@ func (s *Setup) completeLoRA() error {
 	if l == nil {
 		return nil
 	}
-	if l.Tuner == IA3 {
-		if err := s.completeIA3(); err != nil {
+	switch {
+	case l.Tuner != IA3 && len(l.Feedforward) > 0:
+		return Wrong("{lora.feedforward} is for IA3; remove it, or set {lora.tuner=ia3}")
+	case l.Tuner != OFT && l.Block > 0:
+		return Wrong("{lora.oft_block_size} is for OFT; remove it, or set {lora.tuner=oft}")
+	case !l.Prompts() && (l.Virtual > 0 || l.Encoder > 0 || l.Projection):
+		return Wrong("{lora.virtual_tokens}, {lora.encoder_hidden} and {lora.prefix_projection} are for virtual tokens; remove them, or set {lora.tuner=prompt}, p-tuning or prefix")
+	case l.Tuner != LoRATuner && l.Tuner != "":
+		if err := s.completeTuner(); err != nil || l.Prompts() {
 			return err
 		}
-	}
-	if l.Tuner != IA3 && len(l.Feedforward) > 0 {
-		return Wrong("{lora.feedforward} is for IA3; remove it, or set {lora.tuner=ia3}")
 	}
 	if len(l.Targets) > 1 && slices.Contains(l.Targets, AllLinear) {
 		others := slices.DeleteFunc(slices.Clone(l.Targets), func(t string) bool { return t == AllLinear })
@@ -33,38 +44,6 @@ func (s *Setup) completeLoRA() error {
 		l.PEFT = true // only PEFT has default targets
 		if l.Targets = s.Model.facts().LoRA; l.Targets == nil {
 			return Wrong("{lora.targets} is empty, but PEFT has no defaults for %s; name the linear layers to adapt, such as q_proj and v_proj, or all-linear", s.Model.Title())
-		}
-	}
-	return nil
-}
-
-// completeIA3 fills in PEFT's defaults for IA3, and refuses settings that it does not have.
-func (s *Setup) completeIA3() error {
-	l := s.LoRA
-	l.PEFT = true
-	switch {
-	case l.Rank != 0:
-		return Wrong("{lora.rank} is %d, but IA3 has no rank; remove it", l.Rank)
-	case l.DoRA || l.Dropout != 0 || l.Alpha != 0:
-		return Wrong("{lora.tuner} ia3 has neither {lora.dora}, {lora.dropout} nor {lora.alpha}; remove them")
-	case s.Quantization != nil:
-		return Wrong("{lora.tuner} ia3 over quantized weights is not simulated; remove {quantization.bits}, or measure the run: snug profile -- <your command>")
-	case s.Dist != nil && s.DistKind() != DDP:
-		return Wrong("{lora.tuner} ia3 with {dist.kind} %s is not simulated; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
-	}
-	if len(l.Targets) == 0 {
-		targets, feedforward := family.IA3Layers(s.Model.Family())
-		if targets == nil {
-			return Wrong("{lora.targets} is empty, but PEFT has no defaults of IA3 for %s; name the layers to scale, and {lora.feedforward}", s.Model.Title())
-		}
-		l.Targets = targets
-		if l.Feedforward == nil {
-			l.Feedforward = feedforward
-		}
-	}
-	for _, name := range l.Feedforward {
-		if !slices.Contains(l.Targets, name) {
-			return Wrong("{lora.feedforward} %s is not one of {lora.targets}, which PEFT requires", name)
 		}
 	}
 	return nil

@@ -9,14 +9,17 @@ import (
 	"strings"
 )
 
-// Quantization describes QLoRA: frozen weights quantized by bitsandbytes, with PEFT adapters. The fields
-// are those of transformers' BitsAndBytesConfig, with the same defaults.
+// Quantization describes quantized frozen weights, with PEFT adapters: QLoRA if bitsandbytes quantizes them. The fields
+// are those of transformers' BitsAndBytesConfig and GPTQConfig, with the same defaults.
 type Quantization struct {
-	Bits    int    `json:"bits"`              // bits per weight: 4 or 8
-	Type    string `json:"type,omitempty"`    // the 4-bit type: one of QuantTypes
-	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
-	Compute string `json:"compute,omitempty"` // the type in which products are computed
-	Prepare bool   `json:"prepare,omitempty"` // PEFT's prepare_model_for_kbit_training: unquantized weights become float32
+	Bits    int    `json:"bits"`                 // bits per weight: 4 or 8; 2 and 3 too with GPTQ; 4 with AWQ
+	Method  string `json:"method,omitempty"`     // one of QuantMethods; "" means bitsandbytes
+	Group   int    `json:"group_size,omitempty"` // GPTQ and AWQ: inputs that share a scale; -1 means all of them
+	Kernel  string `json:"kernel,omitempty"`     // GPTQ: one of GPTQKernels; "" means GPTQModel's
+	Type    string `json:"type,omitempty"`       // the 4-bit type: one of QuantTypes
+	Double  bool   `json:"double,omitempty"`     // the scales are quantized too
+	Compute string `json:"compute,omitempty"`    // the type in which products are computed
+	Prepare bool   `json:"prepare,omitempty"`    // PEFT's prepare_model_for_kbit_training: unquantized weights become float32
 
 	CastBack bool   `json:"cast_back,omitempty"` // after Prepare, norms, embeddings and head are cast back, as in Axolotl
 	Adapters string `json:"adapters,omitempty"`  // the type that adapters are cast to, as in TRL; "" means float32
@@ -25,7 +28,7 @@ type Quantization struct {
 	KeepsEmbeddings bool `json:"-"` // embeddings and head stay as they are when adapters are cast, as in TRL 1.16
 }
 
-// The simulated widths of quantized weights. 8-bit ones (LLM.int8) have neither types nor a compute type.
+// The simulated widths of quantized weights. 8-bit weights (LLM.int8) have no Type and no Compute.
 const (
 	fourBits  = 4
 	EightBits = 8
@@ -42,7 +45,13 @@ func (q *Quantization) CastsEmbeddings() bool {
 
 // checkQuantization records an error for settings that are not simulated.
 func (o *object) checkQuantization(s *Setup) {
-	switch q := s.Quantization; {
+	q := s.Quantization
+	if q.Packed() && q.Method != BitsAndBytes {
+		o.checkPacked(q)
+		return
+	}
+	o.checkUngrouped()
+	switch {
 	case q.CastBack && !q.Prepare:
 		o.fail("cast_back", " needs {quantization.prepare}, which casts to float32; set both, or neither")
 	case q.Bits == EightBits:
@@ -62,6 +71,18 @@ func (o *object) checkEightBits(q *Quantization) {
 	q.Type, q.Compute = "", ""
 }
 
+// tidy replaces equivalent values with a single form.
+func (q *Quantization) tidy() {
+	if q == nil {
+		return
+	}
+	for field, usual := range map[*string]string{&q.Adapters: FP32, &q.Method: BitsAndBytes, &q.Kernel: GPTQModel} {
+		if *field == usual {
+			*field = ""
+		}
+	}
+}
+
 // savedQuantization reads the quantization from the config of a model that was saved quantized. It overrides the
 // setup.
 func (s *Setup) savedQuantization() error {
@@ -72,6 +93,9 @@ func (s *Setup) savedQuantization() error {
 	four := q["load_in_4bit"] == true || q["_load_in_4bit"] == true
 	eight := q["load_in_8bit"] == true || q["_load_in_8bit"] == true
 	method, _ := q["quant_method"].(string)
+	if method == GPTQ || method == AWQ {
+		return s.savedPacked(method, q)
+	}
 	if method != "" && method != "bitsandbytes" || !four && !eight || q["llm_int8_has_fp16_weight"] == true {
 		return unknownModel("the weights of %s are quantized (quantization_config: %s) in a way that is not simulated; measure the run: snug profile -- <your command>",
 			s.Model.Title(), cmp.Or(method, "no quant_method"))
@@ -93,6 +117,22 @@ func (s *Setup) savedQuantization() error {
 	if t, _ := q["bnb_4bit_compute_dtype"].(string); weightTypes[t] != "" {
 		p.Compute = weightTypes[t]
 	}
+	return nil
+}
+
+// savedPacked is savedQuantization for weights quantized by GPTQ or AWQ.
+func (s *Setup) savedPacked(method string, config map[string]any) error {
+	if format, _ := config["version"].(string); method == AWQ && format != "" && !strings.EqualFold(format, "gemm") {
+		return unknownModel("the weights of %s are quantized by AWQ (quantization_config: version %s) in a way that is not simulated; measure the run: snug profile -- <your command>", s.Model.Title(), format)
+	}
+	if s.Quantization == nil {
+		s.Quantization = &Quantization{}
+	}
+	if config["lm_head"] == true || config["dynamic"] != nil {
+		return unknownModel("the weights of %s are quantized by GPTQ (quantization_config: lm_head or dynamic) in a way that is not simulated; measure the run: snug profile -- <your command>", s.Model.Title())
+	}
+	s.Quantization.Saved = true
+	s.Quantization.readPacked(method, config)
 	return nil
 }
 
@@ -118,12 +158,18 @@ func (s *Setup) completeQuantization() error {
 		return Wrong("{quantization.bits}, with {dist.kind} %s: quantized weights are simulated on one GPU and under ddp and fsdp1; choose {dist.kind=fsdp1}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
 	case s.Dist.FSDP() && s.Quantization.Prepare:
 		return Wrong("{quantization.prepare}, with {dist.kind} %s: FSDP refuses blocks that mix float32 with other types; remove it", s.Dist.Kind)
-	case s.Dist.FSDP() && s.Quantization.Saved:
+	case s.Dist.FSDP() && s.Quantization.Saved && !s.Quantization.Packed():
 		return Wrong("{dist.kind} %s: %s was saved with quantized weights, which is simulated on one GPU and under ddp; give the unquantized model, which is quantized while it is loaded", s.Dist.Kind, s.Model.Title())
 	case s.Dist.FSDP() && s.Dist.Load == LoadWhole:
 		return Wrong("{dist.load} is whole, but transformers never loads all quantized weights onto a GPU under {dist.kind} %s; remove it", s.Dist.Kind)
 	case !s.Model.facts().Quantizes:
 		return Wrong("{quantization.bits}: it is not known which layers of %s are quantized; remove it, or measure the run: snug profile -- <your command>", s.Model.Title())
+	}
+	switch {
+	case s.Quantization.ByGPTQ():
+		return s.completeGPTQ()
+	case s.Quantization.Packed():
+		return s.completeAWQ()
 	}
 	return s.completeEightBits()
 }
@@ -136,7 +182,7 @@ func (s *Setup) completeEightBits() error {
 	case s.Dist != nil && s.DistKind() != DDP:
 		return Wrong("{quantization.bits} 8, with {dist.kind} %s: 8-bit weights are simulated on one GPU and under ddp; choose {dist.kind=ddp}, or measure the run: snug profile -- <your command>", s.Dist.Kind)
 	case of != "" && release(of) < release(oldestEightBits):
-		return Wrong("{versions.bitsandbytes} %s: products with 8-bit weights are simulated as in %s and later; remove it, or measure the run: snug profile -- <your command>", of, oldestEightBits)
+		return Wrong("{versions.bitsandbytes} %s: 8-bit weights are simulated for %s and later; remove it, or measure the run: snug profile -- <your command>", of, oldestEightBits)
 	}
 	return nil
 }
@@ -145,6 +191,9 @@ func (s *Setup) completeEightBits() error {
 func (s *Setup) quantizedEvidence() []string {
 	if s.Quantization == nil {
 		return nil
+	}
+	if s.Quantization.Packed() {
+		return []string{"weights quantized by " + strings.ToUpper(s.Quantization.Method)}
 	}
 	return []string{fmt.Sprintf("%d-bit weights", s.Quantization.Bits)}
 }
@@ -184,7 +233,12 @@ func (s *Setup) QuantizationUnder(precision string) *Quantization {
 
 // String describes the quantization for users.
 func (p *Quantization) String() string {
-	if p.Bits == EightBits {
+	switch {
+	case p.Packed() && p.Group == whole:
+		return fmt.Sprintf("%d-bit weights (%s)", p.Bits, strings.ToUpper(p.Method))
+	case p.Packed():
+		return fmt.Sprintf("%d-bit weights (%s, groups of %d)", p.Bits, strings.ToUpper(p.Method), p.Group)
+	case p.Bits == EightBits:
 		return "8-bit weights"
 	}
 	how := p.Type

@@ -36,7 +36,7 @@ type Setup struct {
 	UseReentrant  *bool         `json:"use_reentrant,omitempty"`  // whether checkpointing is reentrant; nil means the default of transformers
 	Loss          string        `json:"loss,omitempty"`           // the code that computes the loss from the last hidden states, if not the model's own
 	Liger         []string      `json:"liger,omitempty"`          // the layers that use Liger's kernels: "rope", "norm", "mlp"
-	Unsloth       []string      `json:"unsloth,omitempty"`        // the layers that use Unsloth's kernels: "rope", "norm"
+	Unsloth       []string      `json:"unsloth,omitempty"`        // the layers that use Unsloth's kernels: "rope", "norm", "lora"
 	Attention     string        `json:"attention,omitempty"`      // the implementation: "sdpa", "eager", "flash"
 	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch includes a mask; nil means true
 	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step
@@ -46,7 +46,7 @@ type Setup struct {
 	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad frees gradients instead of zeroing them; nil means PyTorch's default, true
 	LoRA          *LoRA         `json:"lora,omitempty"`           // adapters; nil means that all weights are trained
 	Quantization  *Quantization `json:"quantization,omitempty"`   // quantization of the weights frozen by LoRA; nil means none
-	Allocator     string        `json:"allocator,omitempty"`      // a PYTORCH_ALLOC_CONF string
+	Allocator     string        `json:"allocator,omitempty"`      // a PYTORCH_CUDA_ALLOC_CONF string
 	Dist          *Dist         `json:"dist,omitempty"`           // how the run is distributed over GPUs; nil means one GPU
 	Limit         uint64        `json:"limit,omitempty"`          // the most memory that PyTorch may reserve, in bytes; 0 means no limit
 	Versions      Versions      `json:"versions,omitzero"`        // the installed libraries
@@ -72,10 +72,12 @@ type Model struct {
 	Name    string         `json:"name,omitempty"`    // a built-in name or the path of a config.json
 	Profile string         `json:"profile,omitempty"` // the path of a profile
 	Head    string         `json:"head,omitempty"`    // the task: one of the family's heads
+	Code    bool           `json:"-"`                 // the loop's script builds the model from PyTorch's modules
 
 	Weights *safetensors.Header `json:"-"` // the header of the weight files next to the config, if any
 	Program Program             `json:"-"` // the contents of Profile
 
+	Classes  int    `json:"-"` // classes that a script gives an image model without a config; 0 for the usual number
 	TakenFor string `json:"-"` // the built-in model of the same name whose config is used; "" if the name itself is known
 }
 
@@ -84,15 +86,19 @@ const AllLinear = "all-linear"
 
 // LoRA freezes everything except low-rank adapters on the named linear layers.
 type LoRA struct {
-	Rank        int      `json:"rank"`                  // rank of the adapters
-	Alpha       float64  `json:"alpha,omitempty"`       // scales the adapters' output; no effect on memory
-	Dropout     float64  `json:"dropout,omitempty"`     // dropout on the adapters' input
-	Targets     []string `json:"targets"`               // names of the linear layers, or AllLinear
-	PEFT        bool     `json:"peft,omitempty"`        // as in PEFT: adapters in float32, with inputs cast to float32
-	DoRA        bool     `json:"dora,omitempty"`        // PEFT's use_dora: the magnitudes of the weight rows are trained too
-	Feedforward []string `json:"feedforward,omitempty"` // IA3's targets whose inputs are scaled
-	Tuner       string   `json:"tuner,omitempty"`       // PEFT's method: one of Tuners; "" means LoRA
-	Save        []string `json:"save,omitempty"`        // layers that are trained in full besides the adapters: PEFT's modules_to_save
+	Rank        int      `json:"rank"`                        // rank of the adapters
+	Alpha       float64  `json:"alpha,omitempty"`             // scales the adapters' output; no effect on memory
+	Dropout     float64  `json:"dropout,omitempty"`           // dropout on the adapters' input
+	Targets     []string `json:"targets"`                     // names of the linear layers, or AllLinear
+	PEFT        bool     `json:"peft,omitempty"`              // as in PEFT: adapters in float32, with inputs cast to float32
+	DoRA        bool     `json:"dora,omitempty"`              // PEFT's use_dora: the magnitudes of the weight rows are trained too
+	Feedforward []string `json:"feedforward,omitempty"`       // IA3's targets whose inputs are scaled
+	Tuner       string   `json:"tuner,omitempty"`             // PEFT's method: one of Tuners; "" means LoRA
+	Virtual     int      `json:"virtual_tokens,omitempty"`    // virtual tokens per sample: prompt tuning, p-tuning, prefix tuning
+	Encoder     int      `json:"encoder_hidden,omitempty"`    // width of the MLP that makes them; 0 means PEFT's default
+	Block       int      `json:"oft_block_size,omitempty"`    // OFT's block size
+	Projection  bool     `json:"prefix_projection,omitempty"` // PEFT's prefix_projection: an MLP makes the prefix
+	Save        []string `json:"save,omitempty"`              // layers that are trained in full besides the adapters: PEFT's modules_to_save
 }
 
 // Versions are the versions of the installed libraries; empty means the newest known.

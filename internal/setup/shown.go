@@ -130,8 +130,13 @@ func (s *Setup) loraPhrase() []string {
 	if l == nil {
 		return nil
 	}
-	if l.Tuner == IA3 {
-		return []string{"PEFT's IA3 on " + spaced(l.Targets)}
+	switch t := l.tuner(); {
+	case t.prompts:
+		return []string{fmt.Sprintf("PEFT's %s with %d virtual tokens", t.title, l.Virtual)}
+	case !t.ranked:
+		return []string{"PEFT's " + t.title + " on " + spaced(l.Targets)}
+	case l.Tuner != LoRATuner && l.Tuner != "":
+		return []string{fmt.Sprintf("PEFT's %s rank %d on %s", t.title, l.Rank, spaced(l.Targets))}
 	}
 	name := "LoRA"
 	if l.DoRA {
@@ -160,7 +165,18 @@ func (s *Setup) unquantizedPhrase() []string {
 
 // attends reports whether the model has attention.
 func (s *Setup) attends() bool {
-	return s.Attention != "" && !strings.HasPrefix(s.Model.Name, "torchvision/")
+	return s.attention() != "" && !s.Model.Code && !strings.HasPrefix(s.Model.Name, "torchvision/")
+}
+
+// attention returns the kind of attention that the model computes; "" if it has none, or if only a script's code shows it.
+func (s *Setup) attention() string {
+	if s.Attention == "" || s.Model.Program != nil {
+		return s.Attention
+	}
+	if s.Script != nil && s.Script.OwnModel() {
+		return ""
+	}
+	return s.Model.facts().Attends(s.Attention, s.Versions.TransformersRelease())
 }
 
 // knowsCheckpointing reports whether the setup or its profile shows if the run uses checkpointing.

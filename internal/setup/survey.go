@@ -19,6 +19,7 @@ type Survey struct {
 	Cut   string   // the place where the tokenizer truncates texts at the model's limit
 	Open  string   // the place where the script loads a model whose name is only known when it runs
 	Saw   []string // models that snug does not know, with their lines
+	Code  bool     // the script trains a model that it builds from PyTorch's modules
 }
 
 // Sighting is a value found in a script, and its place.
@@ -34,7 +35,7 @@ type Sighting struct {
 func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	var own Survey
 	loop, _ := fields["loop"].(string)
-	if from.Survey == nil || !ReadsScript(loop) || fields["dist"] != nil || !lacksAny(fields) {
+	if from.Survey == nil || !ReadsScript(loop) || !lacksAny(fields) {
 		return fields, own, nil
 	}
 	if _, err := loopWords(loop); err != nil {
@@ -47,11 +48,13 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	fields = with(fields, nil)
 	if fields["model"] == nil {
 		seen, err := from.Survey(s)
-		if seen.Model.Where == "" {
+		if own.Model = seen.Model; seen.Model.Where != "" {
+			fields["model"] = from.modelOf(own.Model, filepath.Dir(s.scriptPath(from)))
+		} else if model, at := from.learnCode(s, seen, err); model != nil {
+			fields["model"], own.Model = model, at
+		} else {
 			return fields, own, noModel(s, seen, err)
 		}
-		own.Model = seen.Model
-		fields["model"] = from.modelOf(own.Model, filepath.Dir(s.scriptPath(from)))
 	}
 	model, isObject := fields["model"].(map[string]any)
 	if !isObject || model["profile"] != nil || model["custom"] != nil {

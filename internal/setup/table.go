@@ -99,7 +99,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "loop", Flags: []Flag{{Name: "loop", What: "`loop` around the model: step, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
-			Phrases:  phrase(func(s *Setup) bool { return s.Loop != "" && s.loops() }, "loop of %s", func(s *Setup) any { return s.loopName() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Loop != "" && s.loops() }, "%s loop", func(s *Setup) any { return s.loopName() }),
 			Evidence: (*Setup).loopEvidence,
 			at:       func(s *Setup) any { return &s.Loop },
 		},
@@ -180,8 +180,8 @@ func runSettings() []Setting {
 		{
 			Name: "attention", Flags: one("attention"), What: "attention `kind`", Words: Attentions, Default: SDPA,
 			Use:      InFiles | LockedByProfile | InPlan,
-			Phrases:  phrase((*Setup).attends, "%s attention", func(s *Setup) any { return s.Attention }),
-			Row:      &Row{Cell: func(s *Setup) string { return s.Attention }, Shown: func(now, _ *Setup) bool { return now.Model.Config != nil }},
+			Phrases:  phrase((*Setup).attends, "%s attention", func(s *Setup) any { return s.attention() }),
+			Row:      &Row{Cell: (*Setup).attention, Shown: func(now, _ *Setup) bool { return now.Model.Config != nil && now.attention() != "" }},
 			Evidence: func(s *Setup) []string { return onlyWhere(s.Model.Config != nil, "attention "+s.Attention) },
 			at:       func(s *Setup) any { return &s.Attention },
 		},

@@ -35,9 +35,25 @@ func adapterSettings() []Setting {
 			at:       func(s *Setup) any { return &s.LoRA.Save },
 		},
 		{
-			Name: "lora.tuner", Flags: one("tuner"), What: "PEFT's `method`: lora, or ia3, which has no rank", Words: Tuners, Default: LoRATuner, Use: InFiles,
-			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.Tuner == IA3 }, "ia3"),
+			Name: "lora.tuner", Flags: one("tuner"), What: "PEFT's `method`", Words: Tuners, Default: LoRATuner, Use: InFiles,
+			Evidence: (*Setup).tunerEvidence,
 			at:       func(s *Setup) any { return &s.LoRA.Tuner },
+		},
+		{
+			Name: "lora.virtual_tokens", Flags: one("virtual-tokens"), What: "`number` of virtual tokens per sample, with prompt tuning, p-tuning and prefix tuning", Most: maxSeq, Use: InFiles,
+			at: func(s *Setup) any { return &s.LoRA.Virtual },
+		},
+		{
+			Name: "lora.encoder_hidden", Flags: one("prompt-encoder-hidden"), What: "`width` of the MLP of p-tuning, or of prefix tuning with a projection", Most: maxRank, Use: InFiles,
+			at: func(s *Setup) any { return &s.LoRA.Encoder },
+		},
+		{
+			Name: "lora.prefix_projection", Flags: one("prefix-projection"), What: "PEFT's prefix_projection: an MLP computes the prefix", Use: InFiles,
+			at: func(s *Setup) any { return &s.LoRA.Projection },
+		},
+		{
+			Name: "lora.oft_block_size", Flags: one("oft-block-size"), What: "`size` of the blocks that OFT rotates (default 32)", Most: maxRank, Use: InFiles,
+			at: func(s *Setup) any { return &s.LoRA.Block },
 		},
 		{
 			Name: "lora.feedforward", Flags: one("ia3-feedforward"), What: "`names` of the layers whose inputs IA3 scales, instead of their outputs", Use: InFiles,
@@ -50,7 +66,7 @@ func adapterSettings() []Setting {
 			at:       func(s *Setup) any { return &s.LoRA.PEFT },
 		},
 		{
-			Name: "quantization.bits", What: "`bits` of frozen weights, quantized by bitsandbytes", Least: 1, Most: 16,
+			Name: "quantization.bits", What: "`bits` of quantized frozen weights", Least: 1, Most: 16,
 			Flags: []Flag{
 				{Name: "load-in-4bit", Means: 4, What: "4-bit frozen weights from bitsandbytes: QLoRA, with PEFT adapters"},
 				{Name: "load-in-8bit", Means: 8, What: "8-bit frozen weights from bitsandbytes (LLM.int8), with PEFT adapters"},
@@ -59,6 +75,18 @@ func adapterSettings() []Setting {
 			Phrases:  phrase(func(s *Setup) bool { return s.Quantization != nil }, "%s", func(s *Setup) any { return s.Quantization }),
 			Evidence: (*Setup).quantizedEvidence, Lever: &quantizationLever,
 			at: func(s *Setup) any { return &s.Quantization.Bits },
+		},
+		{
+			Name: "quantization.method", Flags: one("quant-method"), What: "`library` that quantized the weights", Words: QuantMethods, Use: InFiles,
+			at: func(s *Setup) any { return &s.Quantization.Method },
+		},
+		{
+			Name: "quantization.group_size", Flags: one("quant-group-size"), What: "`inputs` that share a scale in weights quantized by GPTQ or AWQ (default 128); -1: all of them", Least: -1, Most: maxGroup, Use: InFiles,
+			at: func(s *Setup) any { return &s.Quantization.Group },
+		},
+		{
+			Name: "quantization.kernel", Flags: one("gptq-kernel"), What: "`layers` that compute with weights quantized by GPTQ", Words: GPTQKernels, Use: InFiles,
+			at: func(s *Setup) any { return &s.Quantization.Kernel },
 		},
 		{
 			Name: "quantization.type", Flags: one("bnb-4bit-quant-type"), What: "`type` of the 4-bit weights", Words: QuantTypes, Default: NF4, Use: InFiles,

@@ -47,10 +47,17 @@ func (o *object) decodeGroup(name string, s *Setup) {
 // required records an error if a required field of an object is missing.
 func (o *object) required(name string) {
 	for _, x := range Settings() {
-		if in, key := x.group(); in == name && x.Required != "" && o.keys[key] == nil && !(x.Name == "lora.rank" && o.keys["tuner"] == IA3) {
+		if in, key := x.group(); in == name && x.Required != "" && o.keys[key] == nil && !(x.Name == "lora.rank" && o.rankless()) {
 			o.fail(key, "%s", x.Required)
 		}
 	}
+}
+
+// rankless reports whether the object's tuner has no rank.
+func (o *object) rankless() bool {
+	name, _ := o.keys["tuner"].(string)
+	t, known := tunerTable[name]
+	return known && !t.ranked
 }
 
 // decode reads one setting.

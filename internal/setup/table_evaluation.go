@@ -9,6 +9,7 @@ func evaluationSettings() []Setting {
 			Name: "evaluation.batch", Flags: one("eval-batch"), What: "`samples` per forward pass of an evaluation (default: the training batch)", Least: 1, Most: maxBatch,
 			Phrases:  (*Setup).evaluationPhrase,
 			Evidence: where(func(s *Setup) bool { return s.Evaluation != nil }, "evaluation"),
+			Lever:    &evaluationLever,
 			at:       func(s *Setup) any { return &s.Evaluation.Batch },
 		},
 		{

@@ -41,7 +41,7 @@ func placeSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Dist.Load },
 		},
 		{
-			Name: "allocator", Flags: one("allocator"), What: "a PYTORCH_ALLOC_CONF `string`", Use: InFiles | InPlan, ShownByProfile: always,
+			Name: "allocator", Flags: one("allocator"), What: "a PYTORCH_CUDA_ALLOC_CONF `string`", Use: InFiles | InPlan, ShownByProfile: always,
 			Phrases:  phrase(func(s *Setup) bool { return s.Allocator != "" }, "allocator %s", func(s *Setup) any { return strings.ReplaceAll(s.Allocator, ",", ", ") }),
 			Row:      &Row{Cell: func(s *Setup) string { return orDefault(s.Allocator) }, Shown: func(now, then *Setup) bool { return now.Allocator+then.Allocator != "" }},
 			Evidence: where(func(s *Setup) bool { return strings.Contains(s.Allocator, "expandable_segments:True") }, "expandable segments"),

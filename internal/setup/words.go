@@ -27,10 +27,32 @@ const (
 	FP4 = "fp4" // 4-bit float
 )
 
+// The libraries that quantized the weights.
+const (
+	BitsAndBytes = "bitsandbytes" // quantizes weights while they are loaded
+	GPTQ         = "gptq"         // weights that were quantized before, in words of 32 bits
+	AWQ          = "awq"          // the same, in another layout
+)
+
+// The layers that compute with GPTQ's weights.
+const (
+	GPTQModel = "gptqmodel" // GPTQModel's, which transformers uses
+	TritonV2  = "triton-v2" // the Triton kernels of AutoGPTQ and fms-acceleration
+)
+
 // PEFT's methods.
 const (
-	LoRATuner = "lora" // low-rank matrices beside the weights
-	IA3       = "ia3"  // vectors that scale the layers' inputs and outputs
+	LoRATuner = "lora"    // low-rank matrices beside the weights
+	IA3       = "ia3"     // vectors that scale the layers' inputs and outputs
+	AdaLoRA   = "adalora" // low-rank matrices with singular values, kept orthogonal
+	VeRA      = "vera"    // vectors that scale random matrices which all layers share
+	LoHa      = "loha"    // elementwise products of two low-rank products
+	LoKr      = "lokr"    // Kronecker products
+	OFT       = "oft"     // rotations of the layers' inputs, in blocks
+
+	PromptTuning = "prompt"   // embeddings of virtual tokens before the text
+	PTuning      = "p-tuning" // the same, made by an MLP
+	PrefixTuning = "prefix"   // keys and values of virtual tokens in every layer
 )
 
 // The code that computes the loss of a causal model. The model's own code computes the logits of all tokens at once.
@@ -60,10 +82,13 @@ var (
 	Losses      = []string{ModelLoss, TRLLoss, LigerLoss, UnslothLoss} // the values of loss
 	References  = []string{ReferenceModel, ReferenceAdapters, ReferenceBefore, ReferenceNone}
 	// Tuners are the simulated methods of PEFT.
-	Tuners = []string{LoRATuner, IA3}
+	Tuners = []string{LoRATuner, IA3, AdaLoRA, VeRA, LoHa, LoKr, OFT, PromptTuning, PTuning, PrefixTuning}
 	// QuantTypes are the 4-bit types; ComputeTypes are the types of products with quantized weights.
 	QuantTypes   = []string{NF4, FP4}
 	ComputeTypes = []string{BF16, FP16, FP32} // the values of quantization.compute
+
+	QuantMethods = []string{BitsAndBytes, GPTQ, AWQ} // the values of quantization.method
+	GPTQKernels  = []string{GPTQModel, TritonV2}     // the values of quantization.kernel
 
 	shardTypes = []string{FP32, BF16, FP16}
 )

@@ -224,8 +224,8 @@ func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *
 	return n.result(out, t)
 }
 
-// HoldingFunction is a torch.autograd.Function whose context keeps its one input as an attribute, which lasts as long as
-// the graph.
+// HoldingFunction is a torch.autograd.Function whose context keeps its only input as an attribute, so that the input
+// lives as long as the graph.
 func (t *Tensor) HoldingFunction(name string, forward func(x *Tensor) *Tensor, backward func(g *Tensor) *Tensor) *Tensor {
 	n := t.w.record(name, t)
 	enable := t.w.NoGrad()
@@ -240,13 +240,15 @@ func (t *Tensor) HoldingFunction(name string, forward func(x *Tensor) *Tensor, b
 // SavingFunction is a torch.autograd.Function that saves its one input for the backward.
 func (t *Tensor) SavingFunction(name string, forward func(x *Tensor) *Tensor, backward func(g, x *Tensor) *Tensor) *Tensor {
 	n := t.w.record(name, t)
+	mark := t.w.pin(t) // unlike a reference, it is released if the recomputation of a checkpoint stops at save
 	enable := t.w.NoGrad()
-	out := forward(t.Hold())
+	out := forward(t)
 	enable()
 	kept := n.save(t)
-	t.loosen()
 	n.backward(func(g *Tensor) []*Tensor { return inputGrads(backward(g, kept.get())) })
-	return n.result(out, t)
+	n.result(out, t)
+	t.w.unpin(mark)
+	return out
 }
 
 // AfterGrad returns t behind a new node with the given name, which runs hook when the gradient of t arrives.

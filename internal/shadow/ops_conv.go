@@ -39,8 +39,8 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	return n.result(out, t, weight, bias)
 }
 
-// Patches is F.conv3d(t, weight) without a bias, where the kernel covers the whole of each input, so that a result is one
-// number per filter: the embedding of image patches (N, C, T, P, P) as (N, E, 1, 1, 1). cuDNN runs it in 2.11.
+// Patches is F.conv3d(t, weight, bias) with a kernel as large as each input, so that the result has one number per
+// filter: the embedding of image patches (N, C, T, P, P) as (N, E, 1, 1, 1). PyTorch 2.11 uses cuDNN for it.
 func (t *Tensor) Patches(weight, bias *Tensor) *Tensor {
 	return t.w.autocasted([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].patches(a[1], a[2]) })
 }
@@ -83,9 +83,9 @@ func patchProduct(kind kernel.ConvKind, x, weight Shape, dt DType) kernel.Conv {
 	return kernel.Conv{Kind: kind, Type: dt.Kernel(), Batch: x.d[0], Channels: x.d[1], Filters: weight.d[0], Size: side, Kernel: side, Stride: x.d[3], Groups: 1, Depth: x.d[2]}
 }
 
-// convolutionBackward returns the gradients of input, weight and bias, in that
-// order. The incoming gradient is converted to the input's layout first, channels first or last; each kernel copies
-// one that is in that layout but not dense. The bias's gradient is summed from the unconverted one.
+// convolutionBackward returns the gradients of input, weight and bias, in that order. The incoming gradient is first
+// converted to the input's layout, channels first or last; if it has that layout but is not dense, each kernel copies
+// it. The bias's gradient is summed from the unconverted gradient.
 func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Tensor {
 	w := g.w
 	var dx, dw, db *Tensor

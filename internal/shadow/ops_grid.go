@@ -73,7 +73,7 @@ func (t *Tensor) RowsByHost(n int) *Tensor {
 	return node.result(out, t)
 }
 
-// sortedPut allocates what index_put_(accumulate=True) needs after its indices have been wrapped.
+// sortedPut allocates what index_put_(accumulate=True) needs once negative indices have been converted.
 func (w *World) sortedPut(n, rows int) {
 	linear := w.alloc(uint64(n) * Int64.Bytes())
 	w.sortRows(n, rows)
@@ -82,7 +82,7 @@ func (w *World) sortedPut(n, rows int) {
 
 // sortRows allocates what sorting n indices needs.
 func (w *World) sortRows(n, rows int) {
-	var held [3]*storage // the sorted indices, where they were, and the places themselves
+	var held [3]*storage // sorted_indices, orig_indices, and the range that is sorted along with the indices
 	for i := range held {
 		held[i] = w.alloc(uint64(n) * Int64.Bytes())
 	}
@@ -92,8 +92,8 @@ func (w *World) sortRows(n, rows int) {
 	}
 }
 
-// UniqueConsecutive is torch.unique_consecutive of one dimension of 32-bit integers, of which count differ from the one
-// before. The result keeps the memory of all.
+// UniqueConsecutive is torch.unique_consecutive of one dimension of 32-bit integers, with count values in the result.
+// The result still holds memory for all integers of the input.
 func (t *Tensor) UniqueConsecutive(count int) *Tensor {
 	w := t.w
 	w.Op("unique_consecutive")

@@ -119,3 +119,32 @@ func (t *Tensor) StochasticDepth(p float64) *Tensor {
 	noise := fn.Let(t.w.Empty(Dims(t.size.d[0], 1, 1, 1), t.dtype))
 	return fn.Return(t.Mul(noise))
 }
+
+// AvgPool2d is F.avg_pool2d.
+func (t *Tensor) AvgPool2d(kernel int, c Conv) *Tensor {
+	return t.Resampled("avg_pool2d", c.out(t.size.d[2], kernel), c.out(t.size.d[3], kernel), true)
+}
+
+// Resampled returns an image of another height and width: the result of a pooling that averages, or of an upsampling. A
+// pooling saves its input, an upsampling only its size.
+func (t *Tensor) Resampled(op string, height, width int, saves bool) *Tensor {
+	w := t.w
+	n := w.record(op+"_backward", t)
+	if saves {
+		n.save(t)
+	}
+	w.Op(op)
+	from, dtype, last := t.size, t.dtype, t.channelsLast()
+	size := from.With(2, height).With(3, width)
+	out := w.emptyStrided(size, layout(size, last), dtype)
+	w.Launch(out, t)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.Op(op + "_backward")
+		mark := w.pin(g.inLayout(last))
+		dx := w.emptyStrided(from, layout(from, last), dtype)
+		w.Launch(dx, g)
+		w.unpin(mark)
+		return inputGrads(dx)
+	})
+	return n.result(out, t)
+}

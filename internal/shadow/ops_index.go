@@ -105,8 +105,8 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 	return n.result(out, t, index)
 }
 
-// indexPut allocates the workspace of index_put_(accumulate=True) (native/cuda/Indexing.cu) with this many indices of
-// n elements: they are wrapped, scaled, added and sorted.
+// indexPut allocates the workspace of index_put_(accumulate=True) (native/cuda/Indexing.cu) with this many index
+// tensors of n elements. Negative indices are converted; then the tensors are scaled, added and sorted.
 func (w *World) indexPut(indices, n, rows int) {
 	index := func() *storage { return w.alloc(uint64(n) * 8) }
 	linear := w.linearIndex(index)
@@ -121,7 +121,8 @@ func (w *World) indexPut(indices, n, rows int) {
 	}
 }
 
-// linearIndex wraps and scales an index. Checking its range computes its minimum and maximum.
+// linearIndex converts the negative indices of a tensor and scales it. Checking the range computes the minimum and
+// maximum.
 func (w *World) linearIndex(index func() *storage) *storage {
 	if w.OutOfPlace {
 		for range 2 {

@@ -16,6 +16,22 @@ func (t *Tensor) Log() *Tensor {
 	})
 }
 
+// Log1p is torch.log1p. Autocast casts its argument to float32.
+func (t *Tensor) Log1p() *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor {
+		n := t.w.record("Log1PBackward0", t)
+		self := n.save(t)
+		out := t.Pointwise("log1p", floatOf(t.dtype))
+		n.backward(func(g *Tensor) []*Tensor { // grad / (self + 1)
+			more := self.get().Pointwise("add", self.get().dtype).Hold()
+			out := g.Div(more)
+			more.Drop()
+			return inputGrads(out)
+		})
+		return n.result(out, t)
+	})
+}
+
 // floatOf returns the type of a function's result: integers become float32.
 func floatOf(dt DType) DType {
 	if dt.Floating() {
@@ -121,6 +137,23 @@ func (t *Tensor) NormOver(keep bool, dims ...int) *Tensor {
 		for _, t := range []*Tensor{zero, unit, norm, wide} {
 			t.Drop()
 		}
+		return inputGrads(out)
+	})
+	return n.result(out, t)
+}
+
+// NormAll is torch.norm(t), of all elements. Unlike NormOver, its backward expands nothing.
+func (t *Tensor) NormAll() *Tensor {
+	n := t.w.record("LinalgVectorNormBackward0", t)
+	self := n.save(t)
+	out := t.reduce(vectorNorm, allDims(t.size), false, t.w.summed(t.dtype))
+	result := n.save(out)
+	n.backward(func(g *Tensor) []*Tensor {
+		unit := self.get().Div(result.get()).Hold()
+		zero := result.get().Pointwise("eq", Bool).Hold()
+		out := g.Mul(unit)
+		zero.Drop()
+		unit.Drop()
 		return inputGrads(out)
 	})
 	return n.result(out, t)

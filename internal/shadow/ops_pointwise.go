@@ -263,6 +263,22 @@ func (t *Tensor) Exp() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor { return t.keepsOutput("exp", "ExpBackward0") })
 }
 
+// Expm1 is torch.expm1, which saves its result. Autocast casts its argument to float32.
+func (t *Tensor) Expm1() *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor {
+		n := t.w.record("Expm1Backward0", t)
+		out := t.Pointwise("expm1", t.dtype)
+		result := n.save(out)
+		n.backward(func(g *Tensor) []*Tensor { // grad * (result + 1)
+			more := result.get().Pointwise("add", out.dtype).Hold()
+			grad := g.withLayout("mul", more)
+			more.Drop()
+			return inputGrads(grad)
+		})
+		return n.result(out, t)
+	})
+}
+
 // Cos is torch.cos of position angles, which need no gradient.
 func (t *Tensor) Cos() *Tensor { return t.plain("cos", t.dtype) }
 

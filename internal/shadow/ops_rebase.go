@@ -28,6 +28,43 @@ func (t *Tensor) AddInto(o *Tensor) {
 	dropTemporaries(o)
 }
 
+// AddScaledInto is t.add_(o, alpha=2).
+func (t *Tensor) AddScaledInto(o *Tensor) {
+	n := t.w.record("AddBackward0", t, o)
+	t.w.Op("add_")
+	t.w.Launch(t)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g, g.MulScalar()) })
+	n.rebase(t)
+	dropTemporaries(o)
+}
+
+// AddIntoView is t += o for a view of all elements of another tensor: the gradients pass through that tensor, with copies.
+func (t *Tensor) AddIntoView(o *Tensor) {
+	w := t.w
+	n := w.record("CopySlices", t, o)
+	w.Op("add_")
+	w.Launch(t)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.Op("new_empty_strided")
+		whole := w.Empty(g.size, g.dtype).Hold()
+		w.Op("clone")
+		part := w.Empty(g.size, g.dtype)
+		if !n.needsGrad(0) {
+			whole.Drop()
+			return inputGrads(nil, part)
+		}
+		return inputGrads(whole.loosen(), part)
+	})
+	n.rebase(t)
+	dropTemporaries(o)
+	again := w.record("AsStridedBackward0", t)
+	again.backward(func(g *Tensor) []*Tensor {
+		w.Op("new_zeros")
+		return inputGrads(w.Empty(g.size, g.dtype))
+	})
+	again.rebase(t)
+}
+
 // MulInto is t *= o; o is nil for a number. The product rule needs the old t, so a copy is kept.
 func (t *Tensor) MulInto(o *Tensor) {
 	w := t.w
@@ -91,8 +128,8 @@ func (t *Tensor) IndexAddInto(index, source *Tensor) {
 	dropTemporaries(source)
 }
 
-// CopySlice copies source into a part of t. It is autograd's CopySlices, whose backward copies the whole gradient. Which
-// part it is makes no difference.
+// CopySlice copies source into a part of t. It is autograd's CopySlices, whose backward copies the whole gradient.
+// Memory does not depend on which part it is.
 func (t *Tensor) CopySlice(source *Tensor) {
 	w := t.w
 	n := w.record("CopySlices", t, source)

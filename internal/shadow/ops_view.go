@@ -216,12 +216,20 @@ func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
 	dt := t.dtype
 	n.backwards(func(g []*Tensor) []*Tensor {
 		var zeros []*Tensor
+		last := true // cat keeps the layout of images, which gradients of four dimensions may have by chance
 		for i, s := range sizes {
 			if i >= len(g) || g[i] == nil {
 				zeros = append(zeros, w.Empty(full.With(dim, s), dt).Hold())
+				last = false
+			} else {
+				last = last && g[i].channelsLast()
 			}
 		}
-		sum := w.Empty(full, dt)
+		stride := full.contiguous()
+		if last {
+			stride = layout(full, true)
+		}
+		sum := w.emptyStrided(full, stride, dt)
 		w.Launch(sum, sum)
 		for _, z := range zeros {
 			z.Drop()
@@ -303,6 +311,20 @@ func (t *Tensor) To(dt DType) *Tensor {
 
 // Float is Tensor.float().
 func (t *Tensor) Float() *Tensor { return t.To(Float32) }
+
+// ToRowMajor is Tensor.to(dtype, memory_format=torch.contiguous_format): t itself if it already has that type.
+func (t *Tensor) ToRowMajor(dt DType) *Tensor {
+	if t.dtype == dt {
+		return t
+	}
+	n := t.w.record("ToCopyBackward0", t)
+	t.w.Op("_to_copy")
+	out := t.w.Empty(t.size, dt)
+	t.w.Launch(out, t)
+	from := t.dtype
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.To(from)) })
+	return n.result(out, t)
+}
 
 // cast copies t to another type, keeping its layout. Unlike other ops, it does not free a temporary argument when
 // called inside an op.

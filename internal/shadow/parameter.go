@@ -133,7 +133,12 @@ func (t *Tensor) Retype(dt DType) { t.dtype = dt }
 // type as.
 func (t *Tensor) Pack(per int, as DType) {
 	per *= int(as.Bytes())
-	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), as
+	t.PackAs(Dims((t.Numel()+per-1)/per, 1), as)
+}
+
+// PackAs allocates quantized values for a tensor on the meta device, stored in elements of type as.
+func (t *Tensor) PackAs(size Shape, as DType) {
+	t.size, t.dtype = size, as
 	t.stride = t.size.contiguous()
 	t.mem = t.w.alloc(t.Bytes())
 	if t.w.Describes {

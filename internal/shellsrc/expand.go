@@ -230,5 +230,14 @@ func (v expanded) asText() []Piece {
 		}
 		out = append(out, w.Pieces...)
 	}
+	return oneText(out)
+}
+
+// oneText returns the pieces of a text that stays one word, whatever its unknown parts are.
+func oneText(pieces []Piece) []Piece {
+	out := slices.Clone(pieces)
+	for i := range out {
+		out[i].many = false
+	}
 	return out
 }

@@ -90,11 +90,12 @@ func (r *runner) record(s simple, words []Word, environment []int) {
 	}
 	var key strings.Builder
 	for _, w := range words {
-		text, ok := w.Text()
-		if !ok {
-			text = "\x00" + w.Raw
+		for _, p := range w.Pieces {
+			if p.Why != "" {
+				key.WriteString("\x00" + w.Raw)
+			}
+			key.WriteString(p.Text)
 		}
-		key.WriteString(text)
 		key.WriteByte(1)
 		for _, at := range w.From {
 			r.use(at)

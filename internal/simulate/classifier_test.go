@@ -13,7 +13,7 @@ import (
 // classes is a script that trains a classifier on an unknown dataset.
 const classes = `import torch
 from datasets import load_dataset
-from peft import IA3Config, LoraConfig, PrefixTuningConfig, TaskType, get_peft_model
+from peft import BOFTConfig, IA3Config, LoraConfig, TaskType, get_peft_model
 from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
 
 loader = torch.utils.data.DataLoader(load_dataset("glue", "mrpc")["train"], batch_size=4)
@@ -32,7 +32,7 @@ for batch in loader:
 
 // TestOtherTuners checks that PEFT's methods that are not simulated are refused by name.
 func TestOtherTuners(t *testing.T) {
-	f, err := pysrc.Parse("train.py", []byte(strings.NewReplacer("MORE", "", "THEN", "model = get_peft_model(model, PrefixTuningConfig(num_virtual_tokens=20))").Replace(classes)))
+	f, err := pysrc.Parse("train.py", []byte(strings.NewReplacer("MORE", "", "THEN", "model = get_peft_model(model, BOFTConfig(boft_block_size=4))").Replace(classes)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestOtherTuners(t *testing.T) {
 		Model: setup.Model{Config: map[string]any{"model_type": "roberta"}, Head: "masked-lm"},
 		Batch: 4, Seq: 32, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", Steps: 1, Loop: "train.py", Script: &setup.Script{File: f},
 	}
-	if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), "get_peft_model with PrefixTuningConfig is not simulated") {
+	if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), "get_peft_model with BOFTConfig is not simulated") {
 		t.Errorf("got %v", err)
 	}
 }

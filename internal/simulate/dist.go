@@ -77,7 +77,7 @@ func (r *run) wrapFlat() {
 	d := r.s.Dist
 	f := train.NewFSDP1(r.builder, train.FlatSharding{
 		World: d.Mesh.Size(setup.Shard), Param: typeNamed(d.ParamDType), Reduce: typeNamed(cmp.Or(d.ReduceDType, d.ParamDType)),
-		Keeps: r.s.Versions.TransformersRelease() < 452, Mixes: r.s.MixesUnits(),
+		Keeps: r.s.Versions.TransformersRelease() < 452, Mixes: r.s.MixesUnits(), Whole: r.s.FusesAdapters(),
 	})
 	if d.ParamDType != "" {
 		f.Upcast()

@@ -11,10 +11,10 @@ import (
 	"snug/internal/shadow"
 )
 
-// evaluates reports whether the run has snug's own evaluation. It has none on several GPUs, where evaluation is
-// not simulated, or if a script is followed, which has its own.
+// evaluates reports whether the run has snug's own evaluation. It has none if each GPU holds only a part of the
+// weights, where evaluation is not simulated, or if a script is followed, which has its own.
 func (r *run) evaluates() bool {
-	return r.s.Evaluation != nil && r.s.Dist == nil && r.calling == nil && r.script == nil
+	return r.s.Evaluation != nil && r.s.EvaluatesWhole() && r.calling == nil && r.script == nil
 }
 
 // evaluate runs an evaluation in its own function: model.eval(), and under no_grad a forward pass for each

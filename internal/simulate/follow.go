@@ -28,6 +28,9 @@ func (r *run) follow() error {
 	if s.Script.Name != "" && s.Model.Head == family.Encoder && s.Script.Name != setup.SentenceLoop {
 		return setup.Wrong("{loop} %s takes the loss from its model, but an encoder returns no loss; use {loop=sentence-transformers}", s.Loop)
 	}
+	if err := unchangeable(s); err != nil {
+		return err
+	}
 	file, err := scriptOf(s.Script)
 	if err != nil {
 		return err
@@ -37,12 +40,13 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips), NoneSelected: r.o.NoneSelected,
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s), Completion: s.Completion,
+		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), LoadsFloat32: s.Versions.TransformersRelease() < 500, Evaluation: evaluation(s), Completion: s.Completion,
 	}
 	if err := r.fields(&how); err != nil {
 		return err
 	}
 	how.Planned = planned(s)
+	how.Variables = resized(s)
 	if s.Optimizer != "adamw" || s.Script.Name != "" && s.Says("optimizer") {
 		how.Optimizer = s.Optimizer
 	}
@@ -54,6 +58,9 @@ func (r *run) follow() error {
 	if r.builder == nil && res.Graded == 0 {
 		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
+	if why := r.unfollowedModel(res); why != nil {
+		return why
+	}
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; use a built-in loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
@@ -62,14 +69,26 @@ func (r *run) follow() error {
 		optimizer = s.Script.Optimizer()
 	}
 	lacksAdapters := res.MakesAdapters != "" && !res.Adapts && s.LoRA == nil
-	unfollowed := len(res.Notes) > 0 || len(r.ownNotes(res)) > 1 || r.untuned || lacksAdapters
+	unfollowed := len(res.Notes) > 0 || r.ungraded(res) > 0 || r.untuned || lacksAdapters
 	recomputes := r.recomputes
 	if s.Changed("checkpointing") || s.Script.Name != "" { // set by a candidate or by the setup, not by the script
 		recomputes = s.Script.Recomputes()
 	}
 	r.backwards = perUpdate(res)
-	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: r.backwards, Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Checkpointing: recomputes, Reference: res.Reference, Twice: res.Twice, Masks: res.Masks})
+	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: r.backwards, Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Classes: r.s.Model.Classes, Weights: r.halfWeights(), Checkpointing: recomputes, Reference: res.Reference, Twice: res.Twice, Masks: res.Masks})
+	r.addNotes(res, lacksAdapters)
+	s.Script.Note(r.notes(res))
+	if r.meter == metered {
+		r.o.Watch.Update(optimizer, res.Trained, res.Clips)
+	}
+	return nil
+}
+
+// addNotes adds notes on what the script does to those on what was not followed.
+func (r *run) addNotes(res *script.Result, lacksAdapters bool) {
+	s := r.s
 	res.Notes = append(r.ownNotes(res), res.Notes...)
+	res.Notes = append(res.Notes, r.weightNotes(res)...)
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
 	}
@@ -82,8 +101,6 @@ func (r *run) follow() error {
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, growthNote(s, n))
 	}
-	s.Script.Note(r.notes(res))
-	return nil
 }
 
 // notes returns the notes on the script. A plan's candidate, or a run at another batch size, keeps the notes of the
@@ -142,6 +159,16 @@ func settings(s *setup.Setup) map[string]any {
 	}
 }
 
+// resized returns the script's own variables for sizes, with the setup's values.
+func resized(s *setup.Setup) map[string]script.Resized {
+	out := map[string]script.Resized{}
+	for name, v := range s.Script.Variables {
+		to := map[string]int{"batch": s.Batch, "seq": s.Seq, "accumulation": s.Accumulation}[v.Field]
+		out[name] = script.Resized{From: v.Value, To: max(to, 1), Batch: v.Field == "batch"}
+	}
+	return out
+}
+
 // planned returns the trainer arguments that the user gives or a plan changes: those of transformers' trainers,
 // accelerate (mixed_precision) and Lightning (precision, accumulate_grad_batches).
 func planned(s *setup.Setup) map[string]any {
@@ -185,6 +212,29 @@ func (r *run) precision(res *script.Result) string {
 	return ""
 }
 
+// halfWeights returns the 16-bit type that the script loads its weights in; "" for another type.
+func (r *run) halfWeights() string {
+	if r.builder == nil || r.weights != shadow.Float16 && r.weights != shadow.BFloat16 {
+		return ""
+	}
+	return typeWord(r.weights)
+}
+
+// weightNotes returns a note on weights that are loaded in 16 bits only because they are saved so, or although the user gave
+// another precision.
+func (r *run) weightNotes(res *script.Result) []string {
+	in, path := r.halfWeights(), setup.ScriptOf(r.s.Loop)
+	switch {
+	case in == "" || r.s.Script.Name != "" || r.s.Quantization != nil:
+		return nil
+	case r.s.Script.Asks("precision") && r.s.Precision == setup.FP32:
+		return []string{fmt.Sprintf("%s: precision is fp32, but the script loads its weights in %s and computes in that type; for fp32, load them with dtype=torch.float32", path, in)}
+	case res.Autocasts && r.weights == r.stored() && !strings.Contains(sourceOf(r.s.Script), "dtype"):
+		return []string{fmt.Sprintf("%s: the weights are loaded in %s, the type they are saved in; transformers before 5 loads them in fp32", path, in)}
+	}
+	return nil
+}
+
 // perUpdate returns how many backward passes the script usually runs per update; of two equally common numbers, the
 // larger. The last update of an epoch may have fewer.
 func perUpdate(res *script.Result) (usual int) {
@@ -215,12 +265,18 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 
 // markPhase marks the beginning of a phase of the script in the trace.
 func (r *run) markPhase(p script.Phase) {
+	if r.o.Watch != nil {
+		r.meterPhase(p)
+	}
 	r.w.Mark([...]uint32{script.Forward: Forward, script.Backward: Backward, script.Update: Optimizer, script.Evaluation: Evaluation}[p])
 }
 
 // fields describes the model to the script: the tensors of a batch, its configuration with all defaults, and its
 // parameter names, from models built only for this purpose.
 func (r *run) fields(how *script.Run) error {
+	if r.s.Model.Code {
+		return nil // the script makes its own model and batches
+	}
 	of := &run{s: r.s, o: Options{Card: r.o.Card, Model: r.o.Model}, calling: &family.Calling{}}
 	of.newWorld()
 	if err := of.loadModel(); err != nil {
@@ -302,7 +358,7 @@ func (r *run) build(m script.Making) (script.Net, error) {
 		r.builder.ToCard()
 	}
 	r.untuned = m.Torchtune && !r.tuned()
-	n := &net{r: r, model: r.model, shape: r.shape, params: r.builder.Parameters(), builder: r.builder}
+	n := &net{r: r, model: r.model, shape: r.shape, prefix: r.prefix, config: r.config, params: r.builder.Parameters(), builder: r.builder}
 	if was != nil {
 		r.builder = was
 	}
@@ -317,6 +373,8 @@ type net struct {
 	r       *run
 	model   family.Model
 	shape   *family.Shape // shape of its current batch
+	prefix  *family.Prefix
+	config  *family.Config
 	params  []*shadow.Tensor
 	builder *nn.Builder
 	wrapper wrapper // DDP around the model, if there is one
@@ -415,6 +473,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: r.checkpointing(mode), Unchecked: mode.Unchecked, Reentrant: cmp.Or(r.s.UseReentrant, mode.Reentrant), Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base, Last: mode.Last, Past: mode.Past, Grow: mode.Grow}
 	r.recomputes = r.recomputes || r.calling.Checkpointing && !mode.Eval
 	r.ineffective = r.ineffective || mode.Checkpointing && mode.Eval && r.w.GradEnabled()
+	if n.prefix.Tokens > 0 && r.calling.Checkpointing && !mode.Eval {
+		panic(stopped{setup.PrefixRecomputed()})
+	}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()

@@ -127,6 +127,7 @@ func (r *run) prepare(l script.Loading) error {
 	if l.Head != "" && s.Model.Config != nil {
 		s.Model.Head = l.Head
 	}
+	s.Model.Classes = cmp.Or(l.Classes, s.Model.Classes)
 	if l.Own != nil {
 		s.Model = setup.Model{Config: l.Own, Head: l.Head}
 		s.LoRA, s.Quantization = nil, nil
@@ -145,7 +146,10 @@ func (r *run) prepare(l script.Loading) error {
 	if name := attentions[l.Attention]; name != "" {
 		s.Attention = name
 	}
-	if q := l.Quantized; q != nil {
+	switch q := l.Quantized; {
+	case q != nil && q.Packed != nil && s.Quantization.Packed(): // the model's files say how they are quantized
+		s.Quantization = prepared(s.Quantization, q.Prepare)
+	case q != nil:
 		s.Quantization = quantizationOf(q)
 	}
 	if l.Halves && s.Quantization != nil && (l.Quantized != nil || s.Script.Name == "") { // a loop known by name has the setup's adapters
@@ -162,9 +166,24 @@ func (r *run) prepare(l script.Loading) error {
 	return r.setAdapters(*l.Adapters)
 }
 
+// prepared returns a quantization after prepare_model_for_kbit_training, which leaves a model alone that GPTQ quantized.
+func prepared(q *setup.Quantization, prepare bool) *setup.Quantization {
+	if !prepare || q.ByGPTQ() {
+		return q
+	}
+	own := *q
+	own.Prepare = true
+	return &own
+}
+
 // quantizationOf returns a script's quantization as a setup has it.
 func quantizationOf(q *script.Quantized) *setup.Quantization {
-	if q.Eight {
+	switch {
+	case q.Packed != nil && q.Packed.AWQ:
+		return &setup.Quantization{Bits: q.Packed.Bits, Method: setup.AWQ, Group: q.Packed.Group, Prepare: q.Prepare}
+	case q.Packed != nil:
+		return &setup.Quantization{Bits: q.Packed.Bits, Method: setup.GPTQ, Group: q.Packed.Group}
+	case q.Eight:
 		return &setup.Quantization{Bits: setup.EightBits, Prepare: q.Prepare}
 	}
 	return &setup.Quantization{Bits: 4, Double: q.Double, Compute: typeWord(q.Compute), Prepare: q.Prepare}
@@ -205,32 +224,23 @@ func (r *run) adapt(n script.Net, a script.Adapters) error {
 	if err := r.setAdapters(a); err != nil || !ok {
 		return err
 	}
-	was := r.builder
-	r.builder = made.builder
+	was := *r
+	r.builder, r.model, r.shape, r.prefix, r.config = made.builder, made.model, made.shape, made.prefix, made.config
 	err := r.addLora()
-	made.params = r.builder.Parameters()
-	r.builder = was
+	made.params, made.model = r.builder.Parameters(), r.model
+	r.builder, r.model, r.shape, r.prefix, r.config = was.builder, was.model, was.shape, was.prefix, was.config
 	return err
 }
 
 // setAdapters adds adapters to the setup.
 func (r *run) setAdapters(a script.Adapters) error {
 	s := *r.s
-	s.LoRA = &setup.LoRA{Rank: a.Rank, Dropout: a.Dropout, Targets: a.Targets, Save: a.Save, DoRA: a.DoRA, PEFT: true}
-	switch facts, _ := family.FactsOf(r.modelType()); {
-	case a.IA3:
-		s.LoRA.Tuner, s.LoRA.Feedforward = setup.IA3, a.Feedforward
-		if targets, feedforward := family.IA3Layers(r.modelType()); len(a.Targets) == 0 {
-			s.LoRA.Targets, s.LoRA.Feedforward = targets, feedforward
-		}
-		if s.Quantization != nil {
-			return setup.Wrong("IA3 over quantized weights is not simulated; measure the run: snug profile -- <your command>")
-		}
-	case len(a.Targets) == 0:
-		s.LoRA.Targets = facts.LoRA
+	s.LoRA = &setup.LoRA{
+		Rank: a.Rank, Dropout: a.Dropout, Targets: a.Targets, Save: a.Save, DoRA: a.DoRA, PEFT: true, Tuner: a.Tuner,
+		Feedforward: a.Feedforward, Virtual: a.VirtualTokens, Encoder: a.EncoderHidden, Projection: a.Projection, Block: a.Block,
 	}
-	if len(s.LoRA.Targets) == 0 {
-		return setup.Wrong("PEFT has no default layers to adapt for %s; set target_modules", s.Model.Title())
+	if err := s.CompleteAdapters(); err != nil {
+		return err
 	}
 	if name := r.lastLayer(); a.Classes && !slices.Contains(a.Save, name) && family.Classifies(s.Model.Head) {
 		s.LoRA.Save = append(slices.Clip(a.Save), name)

@@ -177,7 +177,20 @@ func caseSetup(c map[string]any) *setup.Setup {
 				s.LoRA.Save = append(s.LoRA.Save, name.(string))
 			}
 		}
-		for _, t := range l["targets"].([]any) {
+		for _, key := range []struct {
+			name string
+			at   *int
+		}{{"virtual_tokens", &s.LoRA.Virtual}, {"encoder_hidden", &s.LoRA.Encoder}} {
+			if n, ok := l[key.name].(float64); ok {
+				*key.at = int(n)
+			}
+		}
+		if s.LoRA.Tuner == "oft" {
+			s.LoRA.Rank, s.LoRA.Block = 0, s.LoRA.Rank
+		}
+		s.LoRA.Projection = s.LoRA.Tuner == "prefix" && s.LoRA.Encoder > 0
+		targets, _ := l["targets"].([]any)
+		for _, t := range targets {
 			s.LoRA.Targets = append(s.LoRA.Targets, t.(string))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/script"
+	"snug/internal/setup"
 	"snug/internal/shadow"
 )
 
@@ -18,6 +19,10 @@ func (r *run) count(res *Result) {
 		if r.wrapper != nil { // the wrapper may need gradients of frozen parameters too
 			res.Trainable = numel(r.trained)
 		}
+		around := r.around()
+		trained = append(trained[:len(trained):len(trained)], around...)
+		res.Params += numel(around)
+		res.Trainable += numel(around)
 	} else {
 		res.Params = numel(r.own)
 		res.Trainable = res.Params
@@ -25,6 +30,36 @@ func (r *run) count(res *Result) {
 	for _, p := range trained {
 		res.Gradients += p.Bytes()
 	}
+}
+
+// around returns the trained parameters that the script adds to a known model, such as those of a head of its own.
+func (r *run) around() (out []*shadow.Tensor) {
+	inside := map[*shadow.Tensor]bool{}
+	for _, p := range r.builder.Parameters() {
+		inside[p] = true
+	}
+	for _, p := range r.own {
+		if !inside[p] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// unchangeable returns an error for a setting that would change a model that only the script's code describes.
+func unchangeable(s *setup.Setup) error {
+	if !s.Script.StandsFor {
+		return nil
+	}
+	for _, x := range []struct {
+		field string
+		is    bool
+	}{{"checkpointing", s.Checkpointing}, {"attention", s.Attention != "sdpa"}, {"loss", s.Loss != "" || s.LossChunks > 1}, {"lora", s.LoRA != nil}, {"quantization", s.Quantization != nil}} {
+		if x.is {
+			return setup.Wrong("{"+x.field+"}: %s builds its own model, which snug simulates only as it is written", s.Script.Path())
+		}
+	}
+	return nil
 }
 
 // numel returns the total number of elements of ps.
@@ -41,9 +76,67 @@ func (r *run) ownNotes(res *script.Result) (out []string) {
 	if r.builder != nil {
 		return nil
 	}
-	out = append(out, fmt.Sprintf("%s builds its own model, which is simulated from its code; the setup's model %s is not used", r.s.Script.Path(), r.s.Model.Title()))
-	if without := len(res.Trained) - res.Graded; without > 0 {
+	if !r.s.Model.Code {
+		note := r.s.Script.Path() + " builds its own model, which is simulated from its code"
+		if !r.s.Script.StandsFor {
+			note += fmt.Sprintf("; the setup's model %s is not used", r.s.Model.Title())
+		}
+		out = append(out, note)
+	}
+	if without := r.ungraded(res); without > 0 {
 		out = append(out, fmt.Sprintf("%s: %d of the %d parameters have no gradient at the first update; if the model uses them, the run needs more memory than shown", r.s.Script.Path(), without, len(res.Trained)))
 	}
 	return out
+}
+
+// ungraded returns how many parameters of the script's own model have no gradient at the first update.
+func (r *run) ungraded(res *script.Result) int {
+	if r.builder != nil {
+		return 0
+	}
+	return len(res.Trained) - res.Graded
+}
+
+// unfollowedShare is the share of a script's own model that may lack gradients. If more of it does, a part of the model was not
+// followed, and the figures would be far too low.
+const unfollowedShare = 0.1
+
+// unfollowedModel returns the error for a script's own model of which too much was not followed.
+func (r *run) unfollowedModel(res *script.Result) error {
+	if !r.s.Model.Code || res.Graded == len(res.Trained) {
+		return nil
+	}
+	if float64(res.Ungraded) <= unfollowedShare*float64(numel(res.Trained)) {
+		return nil
+	}
+	return setup.Wrong("{loop} %s: %d of the %d parameters of its model get no gradient%s, because a part of it cannot be followed; record the run: snug profile -- python3 %s", r.s.Loop, len(res.Trained)-res.Graded, len(res.Trained), firstNote(res.Notes), r.s.Loop)
+}
+
+// metering is how far the watch has measured a step of a model that a script builds itself.
+type metering int
+
+const (
+	unmetered     metering = iota // before the first update
+	meterWaits                    // the next forward pass is measured
+	meterForward                  // in the measured forward pass
+	meterBackward                 // in its backward pass
+	metered                       // one micro-batch has been measured
+)
+
+// meterPhase measures the first forward and backward pass after the first update: there is no other loop that could run
+// the script's own model. Evaluations in between do not count.
+func (r *run) meterPhase(p script.Phase) {
+	switch {
+	case r.meter == unmetered && p == script.Update:
+		r.meter = meterWaits
+	case r.meter == meterWaits && p == script.Forward, r.meter == meterForward && p == script.Forward:
+		r.meter, r.w.Meter = meterForward, r.o.Watch
+	case r.meter == meterForward && p == script.Evaluation:
+		r.w.Meter = nil
+	case r.meter == meterForward && p == script.Backward:
+		r.meter, r.w.Meter = meterBackward, r.o.Watch
+	case r.meter == meterBackward:
+		r.meter = metered
+		r.timed()
+	}
 }

@@ -209,9 +209,14 @@ func TestQuantizedLeavesNothing(t *testing.T) {
 			s.Quantization = &setup.Quantization{Bits: 8, Prepare: s.Quantization.Prepare, CastBack: s.Quantization.CastBack}
 			s.Versions.BitsAndBytes = ""
 		}
+		packed := rapid.Bool().Draw(t, "packed")
+		if packed {
+			s.Quantization = &setup.Quantization{Bits: 4, Method: pick("method", setup.GPTQ, setup.AWQ), Group: 32}
+			s.Versions.Transformers = pick("transformers", "4.50", "5.1")
+		}
 		s.Quantization.Adapters, s.Clip = pick("adapters", "", "bf16"), rapid.Bool().Draw(t, "clip")
 		s.Optimizer = pick("optimizer", "adamw", "adamw-fused", "adamw-8bit", "lion")
-		if rapid.Bool().Draw(t, "ddp") {
+		if !packed && rapid.Bool().Draw(t, "ddp") {
 			s.Dist = setup.Over("ddp", 2)
 		}
 		s.LoRA.Dropout = rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "dropout")

@@ -105,6 +105,7 @@ type run struct {
 	backwards   int              // backward passes per update of a script
 	model       family.Model
 	shape       *family.Shape    // shape of the current micro-batch
+	prefix      *family.Prefix   // the cache that each forward of the model begins with
 	script      family.Scripted  // the model, if it has its own training script
 	names       loopNames        // variables of the training script
 	wrapper     wrapper          // wrapper of the model on several GPUs
@@ -116,7 +117,7 @@ type run struct {
 	at          int                              // the current step
 	folds       bool                             // only a few iterations of long loops are simulated
 	tokens      [][]int                          // tokens of each micro-batch of each step, if they vary
-	opening     map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every step of that shape begins
+	opening     map[family.Shape]*shadow.Passage // for each shape, the first micro-batch of a step, which is copied in later steps
 	config      *family.Config                   // config of the model, if it has one
 	calling     *family.Calling                  // how the model is called, if a script calls it
 	keeping     *family.Calling                  // which outputs a call keeps, if snug's own evaluation keeps some
@@ -125,12 +126,16 @@ type run struct {
 	here        bool                             // the script creates its model on the card
 	weights     shadow.DType                     // type of the model that the script loads; None if the setup decides
 	torchtune   bool                             // the script builds its model from torchtune's modules
+	meter       metering                         // how far the watch has measured a script's own model
 	untuned     bool                             // the script uses torchtune, but its model is simulated with another library's modules
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
 // copied, unless a log needs every op or the iterations turn out to differ.
 func Run(s *setup.Setup, o Options) (*Result, error) {
+	if followsAlone(s) {
+		return runSpread(s, o)
+	}
 	if Follows(s) && s.Script.Abandoned() {
 		plain := *s
 		plain.Script = nil
@@ -140,7 +145,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
-	if errors.Is(err, setup.ErrUnknownModel) || setup.ComparesAnswers(s.Loop) {
+	if errors.Is(err, setup.ErrUnknownModel) || setup.ComparesAnswers(s.Loop) || s.Model.Code {
 		return nil, err // snug's own step would not train what the script trains
 	}
 	if wrong := new(setup.FieldError); s.Script.Accumulation() > 0 && errors.As(err, &wrong) && wrong.Field != "loop" {
@@ -148,6 +153,9 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	}
 	if trainer := comparison.Find(sourceOf(s.Script)); trainer != nil {
 		return nil, fmt.Errorf("%w (%s compares answers, so snug does not fall back to a supervised training step)", err, trainer[1])
+	}
+	if sentences.In(sourceOf(s.Script)) {
+		return nil, fmt.Errorf("%w (sentence-transformers trains several texts at a time, so snug does not fall back to a plain training step)", err)
 	}
 	s.Script.Abandon()
 	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume that each step runs in its own function, and may be too low", s.Loop, err)}
@@ -175,9 +183,12 @@ func sourceOf(x *setup.Script) string {
 // comparison matches the call that creates one of TRL's trainers that compare answers.
 var comparison = pattern.New(`(?m)^[^#\n]*?\b((?:DPO|KTO|ORPO|CPO|GRPO|Reward)Trainer)\(`, "Trainer(")
 
+// sentences matches the creation of one of sentence-transformers' trainers, or its older training call.
+var sentences = pattern.New(`(?m)^[^#\n]*?(?:\b(?:SentenceTransformer|CrossEncoder|SparseEncoder)Trainer\(|\.fit\(\s*train_objectives)`, "Trainer(", ".fit(")
+
 // runLoop runs the setup's loop.
 func runLoop(s *setup.Setup, o Options) (*Result, error) {
-	if Follows(s) && o.Watch != nil {
+	if Follows(s) && o.Watch != nil && !s.Model.Code {
 		return runWatched(s, o)
 	}
 	res, err := runFolded(s, o, o.Log == nil && s.Lengths == nil)
@@ -190,8 +201,8 @@ func runLoop(s *setup.Setup, o Options) (*Result, error) {
 	return runFolded(s, o, false)
 }
 
-// runWatched follows a script, while the watch measures a step of snug's own loop with the script's head, accumulation,
-// checkpointing and precision.
+// runWatched follows a script. The watch measures a step of snug's own loop instead, with the script's head,
+// accumulation, checkpointing and precision.
 func runWatched(s *setup.Setup, o Options) (*Result, error) {
 	plain, watched := *s, o
 	o.Watch = nil
@@ -199,6 +210,7 @@ func runWatched(s *setup.Setup, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain.Model.Classes = s.Script.Classes()
 	plain.Script, plain.Model.Head, plain.Accumulation, plain.Checkpointing = nil, s.TrainedHead(), res.Micros(s), s.Recomputes()
 	if p := s.ComputesIn(); p != s.Precision {
 		plain.Precision, plain.Weights = p, ""
@@ -243,7 +255,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	switch {
 	case Follows(s):
 		r.calling = &family.Calling{}
-	case r.evaluates():
+	case r.evaluates() || s.LoRA != nil && s.LoRA.Tuner == setup.AdaLoRA:
 		r.keeping = &family.Calling{}
 	}
 	if err := r.load(); err != nil {
@@ -390,11 +402,13 @@ func (r *run) makeModel() error {
 	r.builder = &nn.Builder{W: r.w, DType: cmp.Or(r.weights, weightType(s)), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
 	r.shape = &family.Shape{Batch: s.Batch * s.Rows(), Seq: s.Seq, TargetSeq: s.TargetSeq, Choices: s.Choices}
 	how := family.Run{
-		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head,
+		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head, Classes: s.Model.Classes,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
 		Images: s.ImagesSeen(), Checkpointing: s.Checkpointing, Reentrant: s.Reentrant(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Unsloth: s.Unsloth, Adapts: s.LoRA != nil, Resolution: s.Resolution, Low: autocastType(s.Precision), Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune, LitGPT: r.litGPT(),
 	}
+	r.prefix = &family.Prefix{}
+	how.Prefix = r.prefix
 	if r.torchtune || how.LitGPT.On {
 		how.Lora = r.lora()
 		how.Lora.Fresh = how.LitGPT.First
@@ -441,7 +455,10 @@ func (r *run) addLora() error {
 	if l == nil {
 		return nil
 	}
-	if l.Rank < 1 && l.Tuner != setup.IA3 {
+	if l.Prompts() {
+		return r.addPrompt()
+	}
+	if l.Rank < 1 && l.Ranked() {
 		return setup.Wrong("{lora.rank} is %d; it must be at least 1", l.Rank)
 	}
 	names, how := r.builder.LinearNames(), r.lora()
@@ -456,11 +473,17 @@ func (r *run) addLora() error {
 	if r.builder.TrainsCopies(how) {
 		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT computes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
 	}
+	if at := r.builder.FirstConv1D(how); at != "" && slices.Contains([]string{setup.LoHa, setup.LoKr, setup.OFT}, l.Tuner) {
+		return setup.Wrong("{lora.targets} %s: PEFT's %s supports no Conv1D layers, as %s has; choose another {lora.tuner}", at, l.Title(), r.s.Model.Title())
+	}
 	if !r.tuned() { // otherwise the layers already have adapters
 		r.builder.AddLora(how)
 	}
 	if !r.builder.Adapted() {
 		return setup.Wrong("{lora.targets} %s: this model has no linear layer of that name%s", strings.Join(l.Targets, ", "), thereAre(names))
+	}
+	if l.Tuner == setup.AdaLoRA {
+		r.model = family.NewOrthogonal(r.builder, r.model, cmp.Or(r.calling, r.keeping))
 	}
 	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
@@ -472,6 +495,34 @@ func (r *run) addLora() error {
 		r.builder.EnableInputRequireGrads()
 	}
 	return nil
+}
+
+// addPrompt freezes the model and adds virtual tokens.
+func (r *run) addPrompt() (err error) {
+	l := r.s.LoRA
+	facts, known := family.FactsOf(r.modelType())
+	if !known || r.tuned() {
+		return setup.Wrong("{lora.tuner} %s is not simulated for %s; measure the run: snug profile -- <your command>", l.Tuner, r.s.Model.Title())
+	}
+	how := family.Run{Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: cmp.Or(r.s.Model.Head, facts.Heads[0]), Prefix: r.prefix}
+	p := family.Prompt{Tokens: l.Virtual, MLP: l.Tuner == setup.PTuning || l.Projection, Hidden: l.Encoder, Save: l.Save}
+	if l.Tuner == setup.PrefixTuning {
+		if r.s.Checkpointing && r.calling == nil {
+			return setup.PrefixRecomputed()
+		}
+		r.prefix.Tokens = l.Virtual
+		r.model, err = family.NewPrefixed(r.builder, r.config, r.model, how, p)
+	} else {
+		r.model, err = family.NewPrompted(r.builder, r.config, r.model, how, p)
+	}
+	var no *family.Refusal
+	if errors.As(err, &no) {
+		return setup.Wrong("{"+no.Field+"}: %s", no.Why)
+	}
+	if err == nil && r.s.Checkpointing {
+		r.builder.EnableInputRequireGrads()
+	}
+	return err
 }
 
 // lora returns the setup's adapters; rank 0 means none.
@@ -490,8 +541,8 @@ func (r *run) lora() nn.Lora {
 	_, diffuses := r.model.(family.Diffuser)
 	asBase := diffuses && r.s.Precision != setup.AmpFP16 // diffusers' add_adapter casts nothing, and the programs only under fp16
 	out := nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, Matches: l.Expression(), PEFT: l.PEFT, DoRA: l.DoRA, AsBase: asBase, Save: l.Save}
-	if l.Tuner == setup.IA3 {
-		out.IA3, out.Feedforward = true, map[string]bool{}
+	if l.Tuner != setup.LoRATuner {
+		out.Tuner, out.Block, out.Feedforward = l.Tuner, l.Block, map[string]bool{}
 		for _, name := range l.Feedforward {
 			out.Feedforward[name] = true
 		}

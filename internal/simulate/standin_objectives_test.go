@@ -132,7 +132,7 @@ func large(of []moment) (out []moment) {
 	return out
 }
 
-// inTraining returns both streams from the first training step on: libraries load models in ways of their own.
+// inTraining returns both streams from the first training step on: libraries load models in different ways.
 func inTraining(t *testing.T, want, got []moment) ([]moment, []moment) {
 	t.Helper()
 	from := slices.IndexFunc(want, func(m moment) bool { return strings.Contains(m.op, "training_step") })

@@ -29,7 +29,7 @@ func Survey(s *setup.Setup) (out setup.Survey, err error) {
 	r := &run{s: s, calling: &family.Calling{}}
 	r.newWorld()
 	r.w.MaxEvents = maxSurveyed
-	known := s.Model.Config != nil || s.Model.Name != ""
+	known := s.Model.Config != nil || s.Model.Name != "" || s.Model.Code
 	how := script.Run{
 		World: r.w, File: s.Script.File, Args: s.Script.Args, Import: s.Script.Import, Accumulation: 1,
 		Build: r.maker(), Adapt: r.adapt, Settings: settings(s),
@@ -46,7 +46,7 @@ func Survey(s *setup.Setup) (out setup.Survey, err error) {
 	}
 	seen, err := script.Look(how, known)
 	return setup.Survey{
-		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Cut: seen.Cut, Open: seen.Open, Saw: seen.Saw,
+		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Cut: seen.Cut, Open: seen.Open, Saw: seen.Saw, Code: seen.Code,
 	}, unsimulated(err)
 }
 

@@ -113,8 +113,8 @@ SentenceTransformerTrainer(model=model, args=args, train_dataset=rows, loss=Mult
 		`SentenceTransformer("bert-base-uncased")`: 512,
 		`SentenceTransformer("roberta-base")`:      512, // two of its 514 positions are reserved
 		`SentenceTransformer(modules=[models.Transformer("bert-base-uncased", max_seq_length=128), models.Pooling(768)])`: 128,
-		`SentenceTransformer("all-mpnet-base-v2")`:                       0, // its repository sets a limit, which is not known here
-		`SentenceTransformer("sentence-transformers/all-mpnet-base-v2")`: 0,
+		`SentenceTransformer("all-mpnet-base-v2")`:                       384, // the limit that its repository sets
+		`SentenceTransformer("sentence-transformers/all-mpnet-base-v2")`: 384,
 	} {
 		from := setup.Source{Survey: Survey, Open: func(string) (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(fmt.Sprintf(train, model))), nil

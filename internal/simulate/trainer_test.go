@@ -163,6 +163,28 @@ Trainer(model, arguments(), train_dataset=Tokens()).train()
 	}
 }
 
+// TestTrainerLoadsGPTQ checks that a GPTQConfig decides how many bits the weights of the model's two blocks have.
+func TestTrainerLoadsGPTQ(t *testing.T) {
+	peak := func(config string) uint64 {
+		got, notes := trainerPeak(t, `
+from peft import LoraConfig, get_peft_model
+from transformers import GPTQConfig
+model = AutoModelForCausalLM.from_pretrained('gpt2', dtype='float16', quantization_config=`+config+`)
+model = get_peft_model(model, LoraConfig(r=8, target_modules=["c_attn", "c_proj"]))
+Trainer(model, arguments(), train_dataset=Tokens()).train()
+`)
+		if len(notes) > 0 {
+			t.Errorf("%s: %q", config, notes)
+		}
+		return got
+	}
+	eight, four := peak("GPTQConfig(bits=8)"), peak("GPTQConfig(4, group_size=128)")
+	numbers := uint64(2 * (3 + 1 + 4 + 4) * 768 * 768)
+	if want := numbers/2 + numbers/128/2; eight-four < want || eight-four > want+want/10 { // blocks are larger than what they hold
+		t.Errorf("%d bytes with 8 bits, %d with 4; want a difference of %d", eight, four, want)
+	}
+}
+
 // TestTrainerNotes checks that options with an effect on memory that is not followed are noted.
 func TestTrainerNotes(t *testing.T) {
 	for option, want := range map[string]string{

@@ -13,7 +13,7 @@ import (
 const gone = "GONE"
 
 // fateOf returns the external cause that ended a job, with a description. It uses the job's state and what Slurm wrote
-// into its output. A job that ended by itself has no fate.
+// into its output. For a job that ended by itself, it returns NoFate.
 func fateOf(id string, i Info, output string) (run.Fate, string) {
 	why, node, _ := endIn(output)
 	on := ""

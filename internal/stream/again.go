@@ -95,7 +95,7 @@ func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	return first, f
 }
 
-// turns marks an allocation that stayed as freed. It returns false if it did not stay.
+// turns marks an allocation as freed. It returns false if that one is already freed or unknown.
 func (f fates) turns(i uint32) bool {
 	if i >= uint32(len(f)) || f[i] == goes {
 		return false

@@ -9,12 +9,12 @@ const (
 	adviceLeak              = "look for tensors that are kept from step to step: a running sum of losses (use loss.item()), a list of outputs (use .detach().cpu()), copies of the weights; `snug lint` finds these lines, and `snug profile` records which line allocates them"
 	adviceLeakUnprobed      = "start the run with `snug watch -- COMMAND` to see whether tensors or PyTorch's cache grow"
 	adviceOOM               = "run `snug diagnose` on the run's log to see why, and `snug optimize` for settings that fit"
-	adviceThrash            = "use a smaller batch, or set PYTORCH_ALLOC_CONF=expandable_segments:True so that freed memory is not left in small pieces"
+	adviceThrash            = "use a smaller batch, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True so that freed memory is not left in small pieces"
 	adviceEval              = "evaluate with a smaller batch: evaluation takes nearly all the memory available to the run"
-	adviceNear              = "use a smaller batch, gradient checkpointing, or PYTORCH_ALLOC_CONF=expandable_segments:True; `snug optimize` computes what each would save"
+	adviceNear              = "use a smaller batch, gradient checkpointing, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; `snug optimize` computes what each would save"
 	adviceStarved           = "give the DataLoader more workers (num_workers, pin_memory, persistent_workers) or prepare the data beforehand; a larger batch would not help"
-	adviceRagged            = "the longest batch sets the peak: group samples of similar lengths, cap the length, or set PYTORCH_ALLOC_CONF=expandable_segments:True"
-	adviceCache             = "nothing is lost: PyTorch frees the cache when it needs the memory; PYTORCH_ALLOC_CONF=expandable_segments:True keeps it smaller"
+	adviceRagged            = "the longest batch sets the peak: group samples of similar lengths, cap the length, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+	adviceCache             = "nothing is lost: PyTorch frees the cache when it needs the memory; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True keeps it smaller"
 	adviceUnderusedUnprobed = "use a larger batch; `snug optimize` computes how large"
 )
 

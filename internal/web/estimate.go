@@ -85,6 +85,23 @@ type timelineAnswer struct {
 	Phases     []phase    `json:"phases"`     // where phases begin
 	Peak       int        `json:"peak"`       // the column of the peak; -1 if it is in another step
 	Tensors    []tensors  `json:"tensors"`    // tensors alive at the peak, largest first
+	Groups     []group    `json:"groups"`     // the tensors that held names
+	Held       [][]held   `json:"held"`       // the largest tensors alive in each column, of each component
+}
+
+// group is what equal tensors have in common.
+type group struct {
+	Path      string `json:"path"` // the module, with * for the layer number
+	Op        string `json:"op,omitempty"`
+	Form      string `json:"form"` // type and shape
+	Component string `json:"component"`
+	Each      uint64 `json:"each"` // bytes of one tensor
+}
+
+// held says how many tensors of a group are alive.
+type held struct {
+	Group int `json:"group"` // index into groups
+	Count int `json:"count"`
 }
 
 type phase struct {
@@ -129,7 +146,7 @@ func timelineOf(a *estimate.Answer) (*timelineAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &timelineAnswer{Components: []string{}, Areas: [][]uint64{}, Reserved: line.Reserved, Phases: []phase{}, Tensors: []tensors{}, Peak: line.Peak}
+	out := &timelineAnswer{Components: []string{}, Areas: [][]uint64{}, Reserved: line.Reserved, Phases: []phase{}, Tensors: []tensors{}, Groups: []group{}, Held: [][]held{}, Peak: line.Peak}
 	for _, p := range line.Starts {
 		out.Phases = append(out.Phases, phase{simulate.PhaseName(p.Phase), p.Column})
 	}
@@ -140,14 +157,39 @@ func timelineOf(a *estimate.Answer) (*timelineAnswer, error) {
 			out.Areas = append(out.Areas, area)
 		}
 	}
-	groups, err := a.Groups()
+	named, err := a.Tensors()
 	if err != nil {
 		return nil, err
 	}
+	groups := named.AtPeak()
 	for _, g := range groups[:min(mostGroups, len(groups))] {
 		out.Tensors = append(out.Tensors, tensors{g.Path, g.Form.Op, g.Form.String(), g.Component.String(), g.Count, g.Bytes()})
 	}
+	out.addHeld(named)
 	return out, nil
+}
+
+// mostHeld is the number of tensor groups of each component that a column names.
+const mostHeld = 3
+
+// addHeld adds the largest tensors of each column, and the groups that they belong to.
+func (t *timelineAnswer) addHeld(named *estimate.Tensors) {
+	groups, columns := named.Held(len(t.Reserved), mostHeld)
+	index := map[int]int{}
+	for _, column := range columns {
+		now := []held{}
+		for _, h := range column {
+			at, known := index[h.Group]
+			if !known {
+				at = len(t.Groups)
+				index[h.Group] = at
+				g := groups[h.Group]
+				t.Groups = append(t.Groups, group{g.Path, g.Form.Op, g.Form.String(), g.Component.String(), g.Each})
+			}
+			now = append(now, held{at, h.Count})
+		}
+		t.Held = append(t.Held, now)
+	}
 }
 
 // curveAnswer contains memory and speed for growing batches.

@@ -45,7 +45,7 @@ func operation(r route) schema {
 			return schema{"application/octet-stream": schema{"schema": schema{"type": "string", "format": "binary"}}}
 		}
 		if name == "Events" {
-			return schema{"text/event-stream": schema{"schema": schema{"type": "string"}}}
+			return schema{"text/event-stream": schema{"schema": schema{"description": "server-sent events, whose data are JSON"}}}
 		}
 		return schema{"application/json": schema{"schema": ref(name)}}
 	}
@@ -54,7 +54,8 @@ func operation(r route) schema {
 		"summary": r.what,
 		"responses": schema{
 			"200": schema{"description": "The answer", "content": content(r.answer)},
-			"400": problems, "404": problems, "413": problems, "422": problems, "429": problems, "503": problems,
+			"400": problems, "401": problems, "403": problems, "404": problems, "405": problems, "413": problems, "421": problems,
+			"422": problems, "429": problems, "503": problems,
 		},
 	}
 	if r.question != "" {
@@ -74,7 +75,7 @@ func parameters(path string) []schema {
 	}
 	switch path {
 	case "/snapshots/{id}/replay":
-		out = append(out, schema{"name": "conf", "in": "query", "schema": schema{"type": "string"}, "description": "a PYTORCH_ALLOC_CONF string; without it, all settings worth trying"})
+		out = append(out, schema{"name": "conf", "in": "query", "schema": schema{"type": "string"}, "description": "a PYTORCH_CUDA_ALLOC_CONF string; without it, all settings worth trying"})
 	case "/watch/{id}":
 		out = append(out, schema{"name": "speed", "in": "query", "schema": schema{"type": "number", "minimum": 0, "maximum": mostSpeed}, "description": "replay speed, as a multiple of the run's own; 0 replays without waiting"})
 	case "/models":
@@ -120,8 +121,7 @@ func schemas() map[string]schema {
 func setupSchema() schema {
 	fields := map[string]schema{
 		"id":    {"type": "string"},
-		"model": {"type": "object", "description": "one of name, config (the contents of a config.json) and profile (an upload)"},
-		"steps": {"type": "integer", "minimum": 1},
+		"model": modelSchema(),
 	}
 	for _, x := range setup.Settings() {
 		outer, inner, nested := strings.Cut(x.Name, ".")
@@ -133,7 +133,7 @@ func setupSchema() schema {
 			continue
 		}
 		if fields[outer] == nil {
-			fields[outer] = schema{"type": "object", "properties": map[string]schema{}}
+			fields[outer] = schema{"type": "object", "properties": map[string]schema{}, "additionalProperties": false}
 		}
 		if inside, ok := fields[outer]["properties"].(map[string]schema); ok {
 			inside[inner] = settingSchema(x)
@@ -142,22 +142,42 @@ func setupSchema() schema {
 	return required(fields, "model")
 }
 
+// modelSchema describes a model. A request says either its name, or what a config.json contains, or an upload.
+func modelSchema() schema {
+	fields := map[string]schema{
+		"name":    {"type": "string", "description": "a name that /models lists", "examples": []string{"gpt2", "bert-base", "llama-3.2-1b"}},
+		"config":  {"type": "object", "description": "the contents of a config.json", "examples": []schema{{"model_type": "gpt2", "n_layer": 2}}},
+		"profile": {"type": "string", "description": "the name that an upload to /profiles returned"},
+	}
+	var one []schema
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		one = append(one, schema{"required": []string{name}})
+	}
+	return schema{"type": "object", "properties": fields, "oneOf": one}
+}
+
 func settingSchema(x *setup.Setting) schema {
 	out := schema{"description": strings.ReplaceAll(x.What, "`", "")}
 	switch x.Kind() {
 	case setup.Whole:
 		out["type"] = "integer"
+		out["minimum"], out["maximum"] = x.Least, x.Most
 	case setup.Number:
 		out["type"] = "number"
+		out["minimum"], out["maximum"] = x.Least, x.Most
 	case setup.Switch:
 		out["type"] = "boolean"
 	case setup.Names:
 		out["type"], out["items"] = "array", schema{"type": "string"}
+		if x.Words != nil {
+			out["items"] = schema{"type": "string", "enum": x.Words}
+		}
 	case setup.Bytes:
 		out["type"] = []string{"integer", "string"}
 	case setup.Word, setup.Text:
+		out["type"] = "string"
 		if x.Words != nil {
-			out["type"], out["enum"] = "string", x.Words
+			out["enum"] = x.Words
 		}
 	}
 	if x.Default != nil {
@@ -171,7 +191,7 @@ func object(properties map[string]schema) schema {
 }
 
 func required(properties map[string]schema, names ...string) schema {
-	return schema{"type": "object", "properties": properties, "required": names}
+	return schema{"type": "object", "properties": properties, "required": names, "additionalProperties": false}
 }
 
 func listOf(items schema) schema { return schema{"type": "array", "items": items} }
@@ -210,10 +230,13 @@ func typeSchema(t reflect.Type) schema {
 // addFields adds a struct's fields, including those of embedded structs.
 func addFields(properties map[string]schema, t reflect.Type) {
 	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" || !f.IsExported() {
 			continue
 		}
 		properties[name] = typeSchema(f.Type)
+		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omitempty") {
+			properties[name] = schema{"anyOf": []schema{properties[name], {"type": "null"}}}
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"io/fs"
 	"net/http"
+	"strings"
 
 	"snug/internal/gpu"
 )
@@ -79,6 +80,7 @@ func (s *server) list() []route {
 		{"POST", "/compare", "The best settings on each card", "PlanQuestion", "Comparison", s.compare},
 		{"POST", "/profiles", "Uploads a profile (memory.snug); its name goes into model.profile", "Bytes", "Upload", s.uploadProfile},
 		{"POST", "/snapshots", "Uploads a memory snapshot; answers with what it shows", "Bytes", "Snapshot", s.uploadSnapshot},
+		{"GET", "/snapshots/{id}", "What an uploaded snapshot shows", "", "Snapshot", s.snapshot},
 		{"GET", "/snapshots/{id}/replay", "A snapshot replayed under other allocator settings (conf), or under all worth trying", "", "Replay", s.replay},
 		{"POST", "/recordings", "Uploads a snug watch recording for replay", "Bytes", "Recording", s.uploadRecording},
 		{"GET", "/watch", "Lists what can be watched: this machine's GPUs and recordings", "", "Live", s.sources},
@@ -89,10 +91,23 @@ func (s *server) list() []route {
 	}
 }
 
+// otherMethod answers requests whose method an endpoint does not have.
+func otherMethod(allowed []string) handler {
+	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return nil, &problem{http.StatusMethodNotAllowed, r.URL.Path + " takes " + strings.Join(allowed, " or ") + ", not " + r.Method}
+	}
+}
+
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
+	methods := map[string][]string{}
 	for _, r := range s.list() {
 		mux.Handle(r.method+" "+API+r.path, s.answered(r.handle))
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for path, allowed := range methods {
+		mux.Handle(API+path, s.answered(otherMethod(allowed)))
 	}
 	mux.Handle(API+"/", s.answered(func(_ http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, &problem{http.StatusNotFound, "there is no " + r.Method + " " + r.URL.Path + "; " + API + "/openapi.json lists the endpoints"}

@@ -33,22 +33,37 @@ func (s *server) uploadSnapshot(w http.ResponseWriter, r *http.Request) (any, er
 		if err != nil {
 			return nil, tooLarge(err, maxSnapshot)
 		}
-		device := rec.Busiest()
-		if device == nil {
+		if rec.Busiest() == nil {
 			return nil, invalid("the snapshot contains no GPU")
 		}
-		seen := diagnose.ReadRecording(rec, device)
-		v := diagnose.Judge(diagnose.Evidence{Recorded: seen})
-		id := keep(&s.uploads, &s.uploads.snapshots, "snapshot-", "", rec)
-		out := snapshotAnswer{
-			ID: id, Page: "/snapshots/" + id, Verdict: v.Code, Title: v.Code.Title(), Why: v.Why, Where: v.Where, Fixes: []string{},
-			Events: len(device.Trace.Events), Allocated: seen.Allocated, Reserved: seen.Reserved,
-		}
-		for _, f := range v.Fixes {
-			out.Fixes = append(out.Fixes, f.Text())
-		}
-		return out, nil
+		return whatShows(keep(&s.uploads, &s.uploads.snapshots, "snapshot-", "", rec), rec), nil
 	})
+}
+
+// snapshot answers for a snapshot that was uploaded earlier, so that a link to it works.
+func (s *server) snapshot(_ http.ResponseWriter, r *http.Request) (any, error) {
+	id := r.PathValue("id")
+	rec, ok := found(&s.uploads, &s.uploads.snapshots, id)
+	if !ok {
+		return nil, errForgotten
+	}
+	return s.compute(r, func(context.Context) (any, error) { return whatShows(id, rec), nil })
+}
+
+var errForgotten = &problem{http.StatusNotFound, "this snapshot is no longer stored; upload it again"}
+
+func whatShows(id string, rec *snapshot.Recording) snapshotAnswer {
+	device := rec.Busiest()
+	seen := diagnose.ReadRecording(rec, device)
+	v := diagnose.Judge(diagnose.Evidence{Recorded: seen})
+	out := snapshotAnswer{
+		ID: id, Page: "/snapshots/" + id, Verdict: v.Code, Title: v.Code.Title(), Why: v.Why, Where: v.Where, Fixes: []string{},
+		Events: len(device.Trace.Events), Allocated: seen.Allocated, Reserved: seen.Reserved,
+	}
+	for _, f := range v.Fixes {
+		out.Fixes = append(out.Fixes, f.Text())
+	}
+	return out
 }
 
 // snapshotPage serves the drawings of a snapshot, as written by snug diagnose --html. The page has an inline script,
@@ -56,7 +71,7 @@ func (s *server) uploadSnapshot(w http.ResponseWriter, r *http.Request) (any, er
 func (s *server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	rec, ok := found(&s.uploads, &s.uploads.snapshots, r.PathValue("id"))
 	if !ok {
-		writeProblem(w, &problem{http.StatusNotFound, "this snapshot is no longer stored; upload it again"})
+		writeProblem(w, errForgotten)
 		return
 	}
 	seen := diagnose.ReadRecording(rec, rec.Busiest())
@@ -85,7 +100,7 @@ type outcome struct {
 func (s *server) replay(_ http.ResponseWriter, r *http.Request) (any, error) {
 	rec, ok := found(&s.uploads, &s.uploads.snapshots, r.PathValue("id"))
 	if !ok {
-		return nil, &problem{http.StatusNotFound, "this snapshot is no longer stored; upload it again"}
+		return nil, errForgotten
 	}
 	return s.compute(r, func(ctx context.Context) (any, error) {
 		o, out := replay.Options{Stop: ctx.Err}, replayAnswer{Outcomes: []outcome{}}

@@ -4,6 +4,7 @@ package web
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"io/fs"
@@ -23,6 +24,7 @@ const mostUploads = 8
 type uploads struct {
 	mu         sync.Mutex
 	next       int
+	start      string // random, so that a link from before a restart never shows another file
 	profiles   []upload[[]byte]
 	snapshots  []upload[*snapshot.Recording]
 	recordings []upload[[]byte]
@@ -38,7 +40,10 @@ func keep[T any](u *uploads, list *[]upload[T], prefix, suffix string, value T) 
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.next++
-	id := fmt.Sprintf("%s%d%s", prefix, u.next, suffix)
+	if u.start == "" {
+		u.start = strings.ToLower(rand.Text()[:8])
+	}
+	id := fmt.Sprintf("%s%d-%s%s", prefix, u.next, u.start, suffix)
 	*list = append(*list, upload[T]{id, value})
 	if len(*list) > mostUploads {
 		*list = (*list)[1:]

@@ -69,6 +69,36 @@ func TestTimelineAddsUp(t *testing.T) {
 	}
 }
 
+// TestTimelineNamesTensors checks that the tensors named in a column are part of the column's areas, and that those of
+// the peak are the ones listed for the peak.
+func TestTimelineNamesTensors(t *testing.T) {
+	_, a := send(t, New(Options{}), "POST", API+"/timeline", gpt2)
+	groups, columns, areas := a["groups"].([]any), a["held"].([]any), a["areas"].([]any)
+	if len(columns) != len(a["reserved"].([]any)) {
+		t.Fatalf("%d columns name tensors, of %d", len(columns), len(a["reserved"].([]any)))
+	}
+	for k, column := range columns {
+		named := map[string]float64{}
+		for _, x := range column.([]any) {
+			h := x.(map[string]any)
+			g := groups[int(h["group"].(float64))].(map[string]any)
+			named[g["component"].(string)] += h["count"].(float64) * g["each"].(float64)
+		}
+		for i, c := range a["components"].([]any) {
+			area := areas[i].([]any)[k].(float64)
+			if got := named[c.(string)]; got > area || (got == 0) != (area == 0) {
+				t.Fatalf("column %d: tensors of %.0f bytes are named for %s, which has %.0f", k, got, c, area)
+			}
+		}
+	}
+	first := a["tensors"].([]any)[0].(map[string]any)
+	h := columns[int(a["peak"].(float64))].([]any)[0].(map[string]any)
+	g := groups[int(h["group"].(float64))].(map[string]any)
+	if g["path"] != first["path"] || g["form"] != first["form"] || h["count"] != first["count"] {
+		t.Errorf("the largest tensors at the peak are %v, and in its column %v × %v", first, h["count"], g)
+	}
+}
+
 func TestCurveKnowsTheLimit(t *testing.T) {
 	_, a := send(t, New(Options{}), "POST", API+"/curve", gpt2)
 	largest := a["max_batch"].(float64)
@@ -118,7 +148,7 @@ func TestBadQuestions(t *testing.T) {
 		"no profile":      {"POST", "/profiles", "hello", 400, ""},
 		"forgotten":       {"GET", "/snapshots/snapshot-9/replay", "", 404, "upload it again"},
 		"no such path":    {"GET", "/nothing", "", 404, "openapi"},
-		"wrong method":    {"DELETE", "/estimate", "", 404, ""},
+		"wrong method":    {"DELETE", "/estimate", "", 405, "takes POST"},
 	} {
 		status, a := send(t, h, c.method, API+c.path, c.body)
 		if text, _ := a["error"].(string); status != c.status || text == "" || !strings.Contains(text, c.says) {

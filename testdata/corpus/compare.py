@@ -159,11 +159,13 @@ class Check:
         m = re.match(r"^(\w+?)(Trainer|Config)$", name) or re.match(r"^AutoModelFor(\w+)$", name)
         if m:
             for sign, objective in _CLASSES.items():
-                if sign in m.group(1) and not name.startswith("AutoConfig"):
+                if sign in m.group(1) and not name.startswith("AutoConfig") and not (sign == "QuestionAnswering" and "Seq2Seq" in name):  # that one generates its answers
                     self._objective("class", name, objective, seen)
 
     def _objective(self, key, value, name, seen):
-        if name in seen or self.noted(str(value)) or name in self.shown or name == "classification" and ("classification" in self.shown or self.noted("classification: counted as")):
+        if name in seen or self.noted(str(value)) or name in self.shown or name == "classification" and ("classification" in self.shown or self.noted("classification: counted as", "counted as a sentence encoder")):
+            return
+        if name.replace(" ", "-") == self.setup.get("head"):
             return
         if name == "embeddings" and "positives" in self.shown:
             return
@@ -172,10 +174,10 @@ class Check:
         seen.add(name)
         self.say(f"objective: {name}", key, value)
 
-    _LOOPS = {"preferences": "trl-(dpo|kto|orpo|cpo)", "reward": "trl-reward", "reinforcement learning": "trl-grpo", "num_generations": "trl-grpo", "reward_funcs": "trl-grpo", "num_labels": "trl-reward"}
+    _LOOPS = {"preferences": "[a-z-]+-(dpo|kto|orpo|cpo)", "orpo_alpha": "[a-z-]+-(orpo|dpo)", "dpo_beta": "[a-z-]+-dpo", "simpo_gamma": "[a-z-]+-(cpo|dpo)", "reward": "trl-reward", "reinforcement learning": "trl-grpo", "num_generations": "trl-grpo", "reward_funcs": "trl-grpo", "num_labels": "trl-reward"}
 
     def _compares(self, name):
-        """Reports whether the answer is for the TRL trainer with this objective."""
+        """Reports whether the answer is for a trainer with this objective."""
         if name in ("preferences", "reward") and self._followed() and self.got["system"] == "trl program":
             return True
         return name in self._LOOPS and re.search(f"loop of {self._LOOPS[name]}", self.shown)
@@ -284,12 +286,14 @@ class Check:
         four += [x for x in self.values("quantize", "adapter", "load_precision", "train_mode", "method") if re.search(r"nf4|qlora|fp4", str(x[1]).lower())]
         eight = [x for x in self.values("load_in_8bit", "use_8bit", "load_8bit") if _true(x[1])] + [x for x in self.values("quantization_bit", "bits", "quant_bits") if _int(x[1]) == 8]
         own = lambda found: [x for x in found if not x[0].startswith(("(code)", "(default)"))]
-        if own(four) and not self.setup["bits"] and not self.noted("4bit", "4-bit", "quantiz", own(four)[0][0].split(".")[-1]):
+        if any(_false(v) for _, v, _ in self.values("q_lora", "use_qlora", "qlora")):
+            return  # the code that quantizes is in a branch that is not executed
+        if own(four) and self.setup["bits"] != "4" and not self.noted("4bit", "4-bit", "quantiz", own(four)[0][0].split(".")[-1]):
             self.say("4-bit weights are not in the answer", *own(four)[0])
-        if own(eight) and not self.noted("8bit", "8-bit", "quantiz"):
+        if own(eight) and self.setup["bits"] != "8" and not self.noted("8bit", "8-bit", "quantiz"):
             self.say("8-bit weights are not in the answer", *own(eight)[0])
-        if self.setup["bits"] and not four and not eight and not any("bnb" in str(v).lower() or "4bit" in str(v).lower() for _, v, _ in self.facts):
-            self.say("4-bit in the answer, not in the file", "bits", self.setup["bits"])
+        if self.setup["bits"] and not four and not eight and not re.search(r"qlora|4bit|8bit", self.got["path"].lower()) and not any("bnb" in str(v).lower() or "4bit" in str(v).lower() for _, v, _ in self.facts):
+            self.say(f"{self.setup['bits']}-bit in the answer, not in the file", "bits", self.setup["bits"])
 
     def sharding(self):
         stages = [x for x in self.values("stage", "zero_stage", "zero_optimization.stage") if _int(x[1]) in (1, 2, 3) and ("zero" in x[0] or "deepspeed" in x[0] or x[0].startswith("(file)"))]
@@ -335,11 +339,15 @@ class Check:
                     top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
                     if "_" in leaf and self.noted(*(w for w in leaf.split("_") if w in ("fp8", "lisa", "relora", "galore", "apollo", "badam"))):
                         continue  # another key turns it on, and is noted
-                    if top not in seen and not any(self.noted(part) for part in path.split(".")[1:-1] if "_" in part) and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
+                    if top not in seen and not any(self.noted(part) for part in path.split(".")[1:-1] if "_" in part) and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf, v):
                         seen.add(top)
                         self.say(f"not used and not noted: {top}", k, v)
 
-    def _shown(self, leaf):
+    def _shown(self, leaf, value):
+        if leaf == "image_max_pixels":
+            return self.setup.get("pixels") and self.setup["pixels"] <= (_int(value) or 0)
+        if leaf in ("freeze_vit", "freeze_aligner", "freeze_vision_tower", "freeze_multi_modal_projector"):
+            return "vision projector frozen" in self.shown  # and the tower before it, of which it is the end
         return "liger" in leaf and ("liger" in self.shown or "liger has no kernels" in self.notes) or "offload" in leaf and "cpu memory" in self.notes or "compile" in leaf and "compile" in self.shown + self.notes
 
 

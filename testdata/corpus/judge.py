@@ -20,9 +20,9 @@ import score
 
 def verdict(corpus, got):
     root = os.path.join(corpus, got["project"].replace("/", "+", 1))
-    said = facts.of(root, got, score.setup(got["shown"])["files"] if got["outcome"] == "answered" else "")
+    got = dict(got, setup=score.setup(got["shown"])) if got["outcome"] == "answered" else got
+    said = facts.of(root, got, got["setup"]["files"] if got["outcome"] == "answered" else "")
     if got["outcome"] == "answered":
-        got["setup"] = score.setup(got["shown"])
         found = compare.suspicions(got, said)
         return ("wrong" if found else "right"), found
     if got["outcome"] == "refused":

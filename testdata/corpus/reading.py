@@ -145,10 +145,44 @@ def _unquote(value):
     return value
 
 
+_IF = re.compile(r"""^\s*(el)?if\s+\[\[?\s+["']?\$\{?(\w+)\}?["']?\s+(==?|!=)\s+["']?([\w./-]*)["']?\s+\]\]?\s*(?:;\s*then)?\s*$""")
+
+
+class Branches:
+    """Tells which lines of a script's if statements are executed, as far as they compare a variable with a word."""
+
+    def __init__(self):
+        self.stack = []  # for each open if: whether this branch is executed, and whether one before was; None if unknown
+
+    def executed(self, line, variables):
+        """Returns whether a line may be executed."""
+        word = line.split()[0] if line.split() else ""
+        m = _IF.match(line)
+        if word == "if":
+            self.stack.append([self._holds(m, variables) if m else None, False])
+        elif word in ("elif", "else") and self.stack:
+            now, before = self.stack[-1]
+            before = True if now or before else None if now is None or before is None else False
+            holds = True if word == "else" else self._holds(m, variables) if m else None
+            self.stack[-1] = [False if before else holds if before is False else None if holds is not False else False, before]
+        elif word.rstrip(";") == "fi" and self.stack:
+            self.stack.pop()
+        return not any(now is False for now, _ in self.stack)
+
+    @staticmethod
+    def _holds(m, variables):
+        value = variables.get(m.group(2))
+        if value is None or "$" in value or "`" in value:
+            return None
+        return (value == m.group(4)) == (m.group(3) != "!=")
+
+
 def shell_commands(text):
     """Returns a script's simple commands as lists of words, with variables replaced, and the variables."""
-    variables, out = {}, []
+    variables, out, branches = {}, [], Branches()
     for line in logical_lines(text):
+        if not branches.executed(line, variables):
+            continue
         m = _ASSIGN.match(line)
         if m and _only_assignment(m.group(3)):
             value = expand(_unquote(m.group(3)), variables)

@@ -14,6 +14,7 @@ _MISSING = (
     ("the model", re.compile(r"no file names the model|model is missing|model has no config"), "model"),
     ("the batch", re.compile(r"no file contains the batch|batch is missing"), "batch"),
     ("the length", re.compile(r"seq is missing|is null, so samples keep their own lengths|no length is set, so"), "seq"),
+    ("the images", re.compile(r"the model sees images, whose number and size are in the data"), "images"),
     ("LoRA's layers", re.compile(r"no file names the layers to adapt|lora.targets is empty"), "targets"),
     ("LoRA's rank", re.compile(r"lora.rank is missing|no file (gives|sets) their rank"), "rank"),
 )
@@ -22,6 +23,7 @@ _KEYS = {
     "batch": ("per_device_train_batch_size", "micro_batch_size", "train_micro_batch_size_per_gpu", "per_gpu_train_batch_size", "batch_size", "train_batch_size", "device_train_microbatch_size", "micro_train_batch_size", "local_batch_size"),
     "seq": ("max_seq_length", "max_seq_len", "max_length", "cutoff_len", "sequence_len", "seq_len", "seq_length", "model_max_length", "block_size", "max_len"),
     "targets": ("lora_target_modules", "target_modules", "lora_target", "lora_targets", "lora_modules", "lora_attn_modules"),
+    "images": ("num_images", "images_per_sample"),
     "rank": ("lora_r", "lora_rank", "r"),
 }
 _DIMENSIONS = ("num_layers", "n_layers", "d_model", "hidden_size", "n_layer", "n_embd", "dim", "encoder_embed_dim")
@@ -140,7 +142,7 @@ def _missing(root, got, facts, text):
         if not pattern.search(text):
             continue
         other = _objective(got, facts) if got["kind"] != "program" else None
-        if other:
+        if other and not (other[0] == "preferences" and got["system"] in ("trainer", "trl program", "axolotl", "llama-factory")):  # those are simulated
             return "unhelpful", [(f"asks for {what} of a run with another objective: {other[0]}", f"{other[1]} | {text[:140]}")]
         said = _says(facts, setting)
         if said:
@@ -155,7 +157,7 @@ def _missing(root, got, facts, text):
 
 def _objective(got, facts):
     """Returns another objective that the file names, and where."""
-    empty = dict(model="", batch=None, seq=None, accumulation=1, precision=None, checkpointing=False, optimizer=None, rank=1, bits="4", dist=None, gpus=None, system="")
+    empty = dict(model="", batch=None, seq=None, accumulation=1, precision=None, checkpointing=False, optimizer=None, rank=1, bits="4", head=None, pixels=None, dist=None, gpus=None, system="")
     check = compare.Check(dict(got, setup=empty, shown="", notes=[]), facts)
     check.objective()
     check.path()
@@ -202,6 +204,9 @@ def _unknown_value(root, got, facts, text):
 
 
 def _file_problem(root, got, facts, text):
+    m = re.search(r'model_type "(\w+)" is not known; record a profile', text)
+    if m and any(f'"{m.group(1)}"' in reading.text_of(os.path.join(at, f)) for at, _, files in os.walk(root) for f in files if f == "config.json"):
+        return "helpful", [("a model type that is not known", m.group(1))]
     if re.search(r"written twice|defined more than once", text):
         return "helpful", [("a key written twice", text[:160])]
     if re.search(r"turn on both bf|turn on both", text):

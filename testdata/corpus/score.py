@@ -77,14 +77,14 @@ def reason(err):
 
 
 def shown(report):
-    """Returns the lines above an estimate that describe the run."""
+    """Returns the lines above an estimate that describe the run, with a loop written as "loop of trainer"."""
     lines = report.splitlines()
     kept = []
     for line in lines:
         if line.startswith("  reserved"):
             break
         kept.append(line)
-    return "\n".join(kept)
+    return re.sub(r"(?<=, )([^,\n]+) loop(?=[,\n])", r"loop of \1", "\n".join(kept))
 
 
 SHARDINGS = r"(ddp|fsdp1|fsdp2(?:-noreshard)?|zero1(?:-deepspeed)?|zero2|zero3)"
@@ -111,7 +111,9 @@ def setup(text):
         "attention": find(r"(\w+) attention"),
         "rank": number(r"(?:LoRA|DoRA) rank ([\d,]*\d)"),
         "targets": find(r"(?:LoRA|DoRA) rank \d+ on ([^,]+)"),
-        "bits": "4" if re.search(r"\b(nf4|fp4)\b|4-bit", settings) else None,
+        "bits": "4" if re.search(r"\b(nf4|fp4)\b|4-bit", settings) else "8" if "8-bit weights" in settings else None,
+        "head": find(r"([a-z-]+) head"),
+        "pixels": int(m.group(1)) * int(m.group(2)) if (m := re.search(r"images? of (\d+)x(\d+)", settings)) else None,
         "dist": find(r"\b" + SHARDINGS),
         "gpus": number(r"([\d,]*\d) GPUs"),
         "files": files,

@@ -28,6 +28,11 @@ class Shell(unittest.TestCase):
         self.assertEqual((got["nproc_per_node"], got["target_modules"]), ("4", "q v"))
         self.assertEqual(runs.training_command(commands[0]), "train.py")
 
+    def test_only_executed_branches_count(self):
+        commands, _ = reading.shell_commands('MODE=${MODE:-ft}\nEXTRA=""\nif [ "$MODE" == "lora" ]; then\n  EXTRA="--lora"\nelif [ $MODE = ft ]; then\n  EXTRA="--full"\nelse\n  EXTRA="--other"\nfi\n'
+                                             'if [ -z "$X" ]; then\n  EXTRA="$EXTRA --x"\nfi\npython train.py $EXTRA\n')
+        self.assertEqual(commands[-1], ["python", "train.py", "--full", "--x"])
+
     def test_evaluation_is_no_run(self):
         commands, _ = reading.shell_commands("python evaluate.py --batch_size 8\necho python train.py")
         self.assertIsNone(runs.training_command(commands[0]))
@@ -39,6 +44,11 @@ class Setup(unittest.TestCase):
         self.assertEqual([got[k] for k in ("batch", "seq", "accumulation", "precision", "rank", "bits", "system")],
                          [2, 1024, 4, "amp-bf16", 16, None, "torchtitan (TOML, up to 0.2)"])
         self.assertTrue(got["checkpointing"])
+
+
+    def test_bits_heads_and_images(self):
+        got = score.setup(REPORT.format(path="a.yaml", system="Axolotl", more="8-bit weights, question-answering head, 1 image of 512x512 per sample, "))
+        self.assertEqual([got[k] for k in ("bits", "head", "pixels")], ["8", "question-answering", 262144])
 
 
 class Verdict(unittest.TestCase):
@@ -55,6 +65,18 @@ class Verdict(unittest.TestCase):
 
     def test_agreement_is_right(self):
         self.assertEqual(self.judged(self.BASE), ("right", []))
+
+    def test_what_the_header_shows_is_right(self):
+        for line, more in (("load_in_8bit: true", "8-bit weights, "), ("task_type: squad", "question-answering head, "), ("rl: dpo", "loop of axolotl-dpo, "), ("orpo_alpha: 0.1", "loop of trl-orpo, "),
+                           ("image_max_pixels: 262144", "1 image of 512x512 per sample, "), ("freeze_vision_tower: true", "vision projector frozen, ")):
+            shown = REPORT.format(path="run.yaml", system="Axolotl", more=more)
+            self.assertEqual(self.judged(self.BASE + line + "\n", shown=shown), ("right", []), line)
+            self.assertEqual(self.judged(self.BASE + line + "\n")[0], "wrong", line)
+
+    def test_the_number_of_images_is_in_no_file(self):
+        error = "images: the model sees images, whose number and size are in the data; give --images N"
+        self.assertEqual(self.judged(self.BASE, "refused", error=error)[0], "helpful")
+        self.assertEqual(self.judged(self.BASE + "num_images: 2\n", "refused", error=error)[0], "unhelpful")
 
     def test_each_difference_is_found(self):
         for line, cause in (("adapter: qlora", "LoRA is not in the answer"), ("rl: dpo", "objective: preferences"), ("qat:\n  weight_dtype: int4", "not used and not noted: qat"),

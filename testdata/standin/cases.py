@@ -1,4 +1,4 @@
-"""Writes cases that nobody has chosen: models of the committed recordings with other shapes and options.
+"""Writes random cases: models of the committed recordings with other shapes and options.
 
 usage: cases.py SEED COUNT > CASES.jsonl"""
 import glob, gzip, json, os, random, sys

@@ -1,4 +1,4 @@
-"""Runs a program on the stand-in GPU with integers and booleans that are real: python standin.py PROGRAM [ARGS...]"""
+"""Runs a program on the stand-in GPU, and computes its integers and booleans: run.py PROGRAM [ARGS...]"""
 import ctypes, functools, math, os, runpy, sys, random
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -46,7 +46,7 @@ def small(t): return t.untyped_storage().nbytes() <= LIMIT
 
 
 class Values(TorchDispatchMode):
-    """Computes values. seen: the program has a dispatch mode of its own, so its effects on autograd are wanted."""
+    """Computes values. seen: the effects of a dispatch mode on autograd are wanted."""
     seen = False
 
     def __torch_dispatch__(self, f, types, args=(), kwargs=None):
@@ -138,6 +138,6 @@ if __name__ == "__main__":
     sys.argv = sys.argv[1:]
     os.environ["SNUG_STANDIN"] = "1"
     sys.path[0] = sys.argv[0].rsplit("/", 1)[0] if "/" in sys.argv[0] else "."
-    Values.seen = sys.argv[0].endswith("opslog.py")
+    Values.seen = sys.argv[0].endswith(("opslog.py", "harness.py"))  # the tests simulate what a dispatch mode does there
     values.__enter__()
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -33,7 +33,7 @@ func (pythonSyntax) parse(src []byte) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := pyParser{src: src, names: map[string]*node{}, open: map[*node]map[string]*node{}, options: map[string]*node{}, parsed: map[string]bool{}, overwritten: map[string]bool{}}
+	p := pyParser{src: src, calls: callsIn(tokens), own: map[string]*node{}, names: map[string]*node{}, open: map[*node]map[string]*node{}, options: map[string]*node{}, parsed: map[string]bool{}, overwritten: map[string]bool{}}
 	root := &node{kind: Map, start: contentStart(src), end: len(src), style: pyBlock}
 	p.block(root, pyLines(src, tokens))
 	p.resolveArguments()
@@ -89,6 +89,11 @@ type pyParser struct {
 	options             map[string]*node
 	parsed, overwritten map[string]bool
 	passed              []pyPassed
+	// calls are the arguments that calls pass, by the called name. class is the class whose body is read, and own are the
+	// attributes that its methods have assigned to self.
+	calls map[string]pyCalls
+	class string
+	own   map[string]*node
 }
 
 // block reads the statements of a file, a class or a function.
@@ -103,7 +108,7 @@ func (p *pyParser) block(into *node, lines []pyLine) {
 		first := line.tokens[0].text
 		switch {
 		case (first == "class" || first == "def") && len(line.tokens) > 1:
-			p.definition(into, line.tokens[1], body)
+			p.definition(into, line.tokens, body)
 		case first == "if" && isMain(line.tokens):
 			p.block(into, body)
 		case len(body) == 0:
@@ -114,9 +119,19 @@ func (p *pyParser) block(into *node, lines []pyLine) {
 }
 
 // definition reads the body of a class or a function.
-func (p *pyParser) definition(into *node, name pyToken, body []pyLine) {
+func (p *pyParser) definition(into *node, line []pyToken, body []pyLine) {
+	name := line[1]
 	n := &node{kind: Map, start: name.start, end: name.end, style: pyBlock}
-	p.block(n, body)
+	if line[0].text == "class" {
+		class, own := p.class, p.own
+		p.class, p.own = name.text, map[string]*node{}
+		p.block(n, body)
+		p.class, p.own = class, own
+	} else {
+		restore := p.bindDefaults(line)
+		p.block(n, body)
+		restore()
+	}
 	if len(n.entries) == 0 {
 		return
 	}

@@ -10,6 +10,12 @@ import (
 // statement reads an assignment or a call.
 func (p *pyParser) statement(into *node, tokens []pyToken) {
 	target, value := splitAssignment(tokens)
+	if targets, values := unpacked(target, value); targets != nil {
+		for i := range targets {
+			p.assign(into, targets[i], values[i])
+		}
+		return
+	}
 	p.noteParsed(target, value)
 	if value == nil {
 		p.argument(into, tokens)
@@ -20,8 +26,13 @@ func (p *pyParser) statement(into *node, tokens []pyToken) {
 	if !isCall(value) {
 		p.tokenizer(into, value)
 	}
+	p.assign(into, target, value)
+}
+
+// assign reads the assignment of a value to a, a.b or a["b"].
+func (p *pyParser) assign(into *node, target, value []pyToken) {
 	steps := targetSteps(target)
-	if steps == nil {
+	if steps == nil || len(value) == 0 {
 		return
 	}
 	n := fieldDefault(value, p.value(value, 0))
@@ -30,6 +41,11 @@ func (p *pyParser) statement(into *node, tokens []pyToken) {
 		at = p.attribute(at, s)
 	}
 	last := steps[len(steps)-1]
+	if len(steps) == 2 && steps[0].text == "self" {
+		if p.own[last.text] = n; n.kind == Expression && n.target == nil {
+			delete(p.own, last.text)
+		}
+	}
 	if len(steps) == 2 {
 		p.overwritten[steps[0].text+"."+last.text] = true
 	}

@@ -49,3 +49,43 @@ func targetSteps(tokens []pyToken) []pyToken {
 	}
 	return steps
 }
+
+// unpacked splits an assignment of several values to several names, such as a, b = 1, 2, into its parts. It returns nil
+// for other assignments, and if the numbers differ.
+func unpacked(target, value []pyToken) (targets, values [][]pyToken) {
+	if targets = listed(target); len(targets) < 2 {
+		return nil, nil
+	}
+	if values = listed(value); len(values) != len(targets) {
+		return nil, nil
+	}
+	return targets, values
+}
+
+// listed splits tokens at their commas; a tuple or a list may be in brackets.
+func listed(tokens []pyToken) [][]pyToken {
+	if len(tokens) < 3 {
+		return nil
+	}
+	if enclosed(tokens) && (tokens[0].text == "(" || tokens[0].text == "[") {
+		return parts(tokens)
+	}
+	var all [][]pyToken
+	begin := 0
+	for i := 0; i <= len(tokens); {
+		if i == len(tokens) || tokens[i].text == "," {
+			if i == begin && i < len(tokens) {
+				return nil
+			}
+			if i > begin {
+				all = append(all, tokens[begin:i])
+			}
+			begin = i + 1
+		}
+		if i == len(tokens) {
+			break
+		}
+		i += 1 + tokens[i].closing
+	}
+	return all
+}

@@ -67,6 +67,15 @@ func TestPython(t *testing.T) {
 		{name: "call in a function", before: nano, path: "main.args.bf16", value: false, after: replace("bf16=True", "bf16=False")},
 		{name: "in a function", before: "def main():\r\n  args = T(a = 1)\r\n", path: "main.args.a", value: 2, after: "def main():\r\n  args = T(a = 2)\r\n"},
 
+		{name: "in a tuple", before: "a, b = 1, 2\n", path: "b", value: 5, after: "a, b = 1, 5\n"},
+		{name: "in brackets", before: "(a, c.d) = [1, f(2, 3)]\n", path: "a", value: 5, after: "(a, c.d) = [5, f(2, 3)]\n"},
+		{name: "tuple from a call", before: "a, b = f()\n", path: "a", value: 5, err: ErrNotFound},
+		{name: "item of a dict", before: "C = {\"n\": 1}\nx = T(a=C[\"n\"])\n", path: "x.a", value: 5, after: "C = {\"n\": 5}\nx = T(a=C[\"n\"])\n"},
+		{name: "default of a parameter", before: "class D:\n  def __init__(self, n=1):\n    self.n = n\nD()\n", path: "D.__init__.self.n", value: 5, after: "class D:\n  def __init__(self, n=5):\n    self.n = n\nD()\n"},
+		{name: "parameter that is passed", before: "class D:\n  def __init__(self, n=1):\n    self.n = n\nD(n=2)\n", path: "D.__init__.self.n", value: 5, err: ErrFixed},
+		{name: "attribute of self", before: "class D:\n  def __init__(self):\n    self.n = 1\n  def f(self):\n    x = T(a=self.n)\n", path: "D.f.x.a", value: 5, after: "class D:\n  def __init__(self):\n    self.n = 5\n  def f(self):\n    x = T(a=self.n)\n"},
+		{name: "class as an argument", before: "m = f(m, a.LoraConfig(r=8))\n", path: "m.LoraConfig.r", value: 5, after: "m = f(m, a.LoraConfig(r=5))\n"},
+
 		{name: "expression", before: nano, path: "dtype", value: "x", err: ErrFixed},
 		{name: "call", before: nano, path: "n", value: 4, err: ErrKind},
 		{name: "in a loop", before: nano, path: "loop", value: 2, err: ErrNotFound},

@@ -28,6 +28,10 @@ func (p *pyParser) value(tokens []pyToken, depth int) *node {
 		p.list(n, tokens, depth)
 	case isCall(tokens):
 		p.arguments(n, tokens, depth)
+	case isSubscript(tokens):
+		p.item(n, tokens)
+	case isAttribute(tokens) && tokens[0].text == "self" && p.own[tokens[2].text] != nil:
+		n.target, n.name = p.own[tokens[2].text].resolve(), tokens[2].text
 	case isAttribute(tokens):
 		p.passed = append(p.passed, pyPassed{n, tokens[0].text, tokens[2].text})
 	default:
@@ -64,6 +68,26 @@ func (p *pyParser) single(n *node, t pyToken) {
 				n.target, n.name = target.resolve(), t.text
 			}
 		}
+	}
+}
+
+// isSubscript reports whether tokens are name["key"].
+func isSubscript(tokens []pyToken) bool {
+	return len(tokens) == 4 && tokens[0].kind == pyName && tokens[1].text == "[" && tokens[2].kind == pyString && tokens[3].text == "]"
+}
+
+// item reads name["key"] into n, if the file assigns a dict to the name.
+func (p *pyParser) item(n *node, tokens []pyToken) {
+	dict := p.names[tokens[0].text]
+	key, ok := pyUnquote(tokens[2].text)
+	if dict == nil || !ok {
+		return
+	}
+	if dict = dict.resolve(); dict.kind != Map {
+		return
+	}
+	if e, _ := dict.own(key); e != nil {
+		n.target, n.name = e.value.resolve(), tokens[0].text+"."+key
 	}
 }
 
@@ -160,7 +184,26 @@ func (p *pyParser) arguments(n *node, tokens []pyToken, depth int) {
 		if body := lambdaBody(part); len(body) > 0 && isCall(body) {
 			n.entries = append(n.entries, entry{key: "lambda", keyStart: part[0].start, value: p.value(body, depth+1)})
 		}
+		if class := madeClass(part); class != "" { // get_peft_model(model, LoraConfig(r=8))
+			n.entries = append(n.entries, entry{key: class, keyStart: part[0].start, value: p.value(part, depth+1)})
+		}
 	}
+}
+
+// madeClass returns the name of the settings class that an expression creates, such as LoraConfig or TrainingArguments; ""
+// for anything else.
+func madeClass(tokens []pyToken) string {
+	if !isCall(tokens) {
+		return ""
+	}
+	open := 0
+	for tokens[open].text != "(" {
+		open++
+	}
+	if name := tokens[open-1].text; strings.HasSuffix(name, "Config") || strings.HasSuffix(name, "Arguments") {
+		return name
+	}
+	return ""
 }
 
 // lambdaBody returns the body of a lambda without default arguments, such as a tokenizer call; nil for anything else.

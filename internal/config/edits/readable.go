@@ -14,7 +14,7 @@ import (
 // other files would make the run inconsistent.
 func (c *planner) readable() error {
 	if d := c.project.Documented; d != nil {
-		return fmt.Errorf("%s:%d: the settings are in documentation, which is not changed; put the command into a shell script, and name that: --config-path run.sh", d.File, d.Line)
+		return fmt.Errorf("%s:%d: the settings are in documentation, which snug does not edit; put the command into a shell script and pass --config-path run.sh", d.File, d.Line)
 	}
 	for _, b := range c.project.Unreadable {
 		if what := c.mayHold(b.File); what != "" {

@@ -53,7 +53,7 @@ func (r *Run) answersLoop() string {
 // trlRelease returns the release of the installed TRL, such as 109 for 1.9, or the table's if TRL is not installed.
 func (r *Run) trlRelease() int { return setup.Versions{TRL: r.trl}.TRLRelease() }
 
-// settleTRL fills in the release of TRL if DPO is simulated differently in it.
+// settleTRL fills in the TRL release if it is one whose DPO is simulated differently.
 func (r *Run) settleTRL(out map[string]any, loop string) {
 	version := cmp.Or(r.trl, r.Trainer().AnswersTRL)
 	if !setup.MovedByTRL(loop) || version == "" || (setup.Versions{TRL: version}).TRLRelease() >= setup.TRLLossRelease {
@@ -62,7 +62,7 @@ func (r *Run) settleTRL(out map[string]any, loop string) {
 	setup.Put(out, "versions.trl", version)
 }
 
-// shards reports whether several GPUs share the run in another way than DDP.
+// shards reports whether the run uses several GPUs with anything other than DDP.
 func (r *Run) shards() bool {
 	kind, _ := r.ValueOrDefault("dist.kind").(string)
 	return r.World() > 1 && kind != "" && kind != setup.DDP
@@ -73,8 +73,8 @@ func (r *Run) statesObjective() bool {
 	return slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective)
 }
 
-// statedLoop returns the loop for the objective in the trainer's own key; "" if the run trains on tokens, its loop is not
-// simulated, or another key of the files is not.
+// statedLoop returns the loop for the objective in the trainer's own key; "" if the run trains on tokens, if its loop
+// is not simulated, or if the files contain another key that is not simulated.
 func (r *Run) statedLoop() string {
 	loop := ""
 	for _, b := range r.BindingsOf("refused") {
@@ -107,7 +107,7 @@ func (r *Run) followsAnswers() bool {
 	return release >= setup.TRLLossRelease || setup.SimulatesTRL(setup.DPOLoop, release) && !laterClass.In(d.Text())
 }
 
-// laterClass matches the creation of a TRL trainer that is simulated only as in releases of setup.TRLLossRelease and later.
+// laterClass matches the creation of a TRL trainer that is simulated only for setup.TRLLossRelease and later.
 var laterClass = pattern.New(`(?m)^[^#\n]*?\b(?:KTO|ORPO|CPO|GRPO|Reward)Trainer\(`, "Trainer(")
 
 // importsTRL matches the import of TRL's trainers.
@@ -154,7 +154,8 @@ func (r *Run) settleAnswers(out map[string]any, loop string) {
 	}
 }
 
-// comparesItself reports whether a key names the model that is trained as the reference too, which is then a second one.
+// comparesItself reports whether a key names the trained model itself as the reference. The reference is then a second
+// copy of it.
 func (r *Run) comparesItself() bool {
 	return slices.ContainsFunc(r.Trainer().AnswerKeys, func(name string) bool {
 		b, ok := r.answerKey(name)

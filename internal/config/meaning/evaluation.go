@@ -4,11 +4,13 @@ package meaning
 
 import "fmt"
 
-// settleEvaluation fills in the evaluation between steps, if the files turn it on and the trainer's own loop
-// runs it. A script's loop has its own evaluation. Only the loss is kept, because configs do not show whether
-// a program computes metrics from logits.
+// settleEvaluation fills in the evaluation, if the files turn it on and the trainer's own loop runs it; on several
+// GPUs, where neither that loop nor a script's is followed, each GPU evaluates as one would alone. On one GPU, a script's
+// loop has its own evaluation. Only the loss is kept, because configs do not show whether a program computes metrics from
+// logits.
 func (r *Run) settleEvaluation(out map[string]any) {
-	if loop := r.Trainer().Loop; loop == "" || out["loop"] != loop || !r.evaluates() {
+	loop := r.Trainer().Loop
+	if overGPUs := out["dist"] != nil && (out["loop"] == nil || out["loop"] == r.programLoop()); loop == "" || out["loop"] != loop && !overGPUs || !r.evaluates() {
 		return
 	}
 	evaluation := map[string]any{}
@@ -16,16 +18,17 @@ func (r *Run) settleEvaluation(out map[string]any) {
 	out["evaluation"] = evaluation
 }
 
-// evaluates reports whether the files turn on evaluation between steps.
+// evaluates reports whether the files turn on evaluation between steps or after them.
 func (r *Run) evaluates() bool {
 	when := r.ValueOrDefault("eval.when")
 	return when != nil && when != "" && when != false
 }
 
 // largerEvaluation returns the warning that evaluation uses larger batches than training. Evaluation keeps
-// nothing for backward, but keeps all of its logits, unlike a training step.
+// nothing for backward, but keeps all of its logits, unlike a training step. There is no warning if the run's loop is
+// followed, because its evaluation is then simulated.
 func (r *Run) largerEvaluation(run map[string]any) []string {
-	if !r.evaluates() || run["evaluation"] != nil {
+	if !r.evaluates() || run["evaluation"] != nil || run["loop"] != nil && run["loop"] == r.programLoop() {
 		return nil
 	}
 	size, _ := r.ValueOrDefault("eval.batch").(int)

@@ -42,7 +42,7 @@ func (r *Run) Fields() map[string]any {
 			put(out, name, asJSON(v))
 		}
 	}
-	if r.Whole("batch") > 0 {
+	if _, own := r.Value("accumulation").(int); own || r.Whole("batch") > 0 { // a script's batch may be found when it is followed
 		out["accumulation"] = float64(r.Accumulation())
 	}
 	if r.transformers != "" {
@@ -69,6 +69,7 @@ func (r *Run) Fields() map[string]any {
 	r.settleLoop(out)
 	r.settleEvaluation(out)
 	r.settleImages(out)
+	r.settleSentences(out)
 	return out
 }
 
@@ -139,7 +140,7 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		case fields[flag] != nil || told || !systems.IsSetting(b.Setting) || b.Setting == "model": // noModel reports a missing model
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && r.World() < 2:
 		default:
-			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug; give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
+			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug; give a similar value with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
 		}
 	}
 	return out
@@ -173,7 +174,8 @@ func (r *Run) noBatch() string {
 // targetCall matches the length of a script's targets: tokenizer(text_target=…, max_length=128).
 var targetCall = pattern.New(`\(\s*text_target\s*=(?:[^()]|\([^()]*\))*?\bmax_length\s*=\s*([0-9]+)`, "text_target")
 
-// targetLength returns the number of tokens to which the main script truncates its targets; 0 if it does not say.
+// targetLength returns the number of tokens to which the main script truncates its targets; 0 if it does not specify
+// one.
 func (r *Run) targetLength() int {
 	class := r.scriptModel().Class
 	if !strings.HasSuffix(class, "ForSeq2SeqLM") && !strings.HasSuffix(class, "ForConditionalGeneration") || r.Primary.Tree.Layers[0].Doc.Format() != doc.Python {
@@ -193,8 +195,8 @@ func (r *Run) settleModel(out map[string]any) {
 		out["model"] = maps.Clone(r.Own.Model)
 		return
 	}
-	if own := r.Trainer().OwnModel; own != nil {
-		if !r.hasOtherSizes(own) {
+	if own := r.Trainer().OwnModel; own != nil && (!r.Trainer().BuildsModel || r.BuildsModel()) {
+		if r.BuildsModel() || !r.hasOtherSizes(own) {
 			r.settleOwnModel(own, out)
 		}
 		return

@@ -18,7 +18,7 @@ func TestHelpful(t *testing.T) {
 		"GPUs as a word": {map[string]string{"a.sh": "torchrun --nproc_per_node=gpu a.py " + flags + "\n"},
 			"a.sh:1: --nproc_per_node gpu is only known when the run starts; give --gpus N"},
 		"some layers": {map[string]string{"a.sh": "python a.py " + flags + " --activation_checkpointing=one_in_four\n"},
-			`a.sh:1: "one_in_four" is not known to snug; give the nearest with --checkpointing`},
+			`a.sh:1: "one_in_four" is not known to snug; give a similar value with --checkpointing`},
 		"made at run time": {map[string]string{"a.yaml": "batch_size: 2\ntorch_dtype:\n  _target_: own.dtype\n  dtype: bfloat16\n"},
 			"no file names the model"},
 		"beside a model": {map[string]string{"a.yaml": "batch_size: 2\nmodel:\n  normalizer:\n    _target_: text.Normalizer\n  decoder:\n    _target_: own.Decoder\n"},

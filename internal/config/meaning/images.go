@@ -8,12 +8,12 @@ import (
 	"snug/internal/setup"
 )
 
-// Models with a vision tower: which parts a trainer freezes, and which images the samples have. The number of images
-// is in the data; some trainers limit their size.
+// For models with a vision tower, this file finds out which parts are frozen and how large the images are. How many
+// images a sample has depends on the data; some trainers limit the image size.
 
 // settleImages fills in the frozen parts, and an image of the largest size that the trainer allows.
 func (r *Run) settleImages(out map[string]any) {
-	name := r.seeingModel(out)
+	name := r.visionModelName(out)
 	if name == "" {
 		return
 	}
@@ -31,8 +31,8 @@ func (r *Run) settleImages(out map[string]any) {
 	}
 }
 
-// seeingModel returns the name of the run's model if it has a vision tower.
-func (r *Run) seeingModel(fields map[string]any) string {
+// visionModelName returns the name of the run's model if it has a vision tower.
+func (r *Run) visionModelName(fields map[string]any) string {
 	model, _ := fields["model"].(map[string]any)
 	name, _ := model["name"].(string)
 	if !setup.SeesImages(name) {
@@ -47,12 +47,32 @@ func (r *Run) largestImage(name string) int {
 	return setup.LargestSide(name, pixels)
 }
 
-// openImages lists the images as missing if the model sees images and no file limits their size.
-func (r *Run) openImages(fields map[string]any) []Missing {
-	if name := r.seeingModel(fields); name == "" || fields["images"] != nil || setup.FixedImages(name) {
+// answersAboutImages lists a comparison of answers by a model that takes images, whose loop is not simulated.
+func (r *Run) answersAboutImages() []Missing {
+	name, _ := r.Value("model").(string)
+	if name == "" || !setup.SeesImages(r.ModelName(name)) {
 		return nil
 	}
-	return []Missing{{"images", "the model sees images, whose number and size are in the data; give --images N and --image-size PIXELS, or --images 0 for training on text alone"}}
+	b := r.BindingsOf("model")[0]
+	return []Missing{*refusedFor(b.Where(), name, "sees images, and comparing answers about images is not simulated")}
+}
+
+// otherDenoising lists a diffusion model that is trained by a program other than those that are simulated.
+func (r *Run) otherDenoising() []Missing {
+	name, _ := r.Value("model").(string)
+	if name == "" || r.Trainer().Denoises || r.Own != nil || !setup.Trains(r.ModelName(name), "diffusion") {
+		return nil
+	}
+	b := r.BindingsOf("model")[0]
+	return []Missing{*refusedFor(b.Where(), name, "is a diffusion model; of the programs that train one, only diffusers' train_text_to_image.py and train_text_to_image_lora.py are simulated")}
+}
+
+// openImages lists the images as missing if the model takes images and no file limits their size.
+func (r *Run) openImages(fields map[string]any) []Missing {
+	if name := r.visionModelName(fields); name == "" || fields["images"] != nil || setup.FixedImages(name) {
+		return nil
+	}
+	return []Missing{{"images", "the model takes images, whose number and size depend on the data; give --images N and --image-size PIXELS, or --images 0 for training on text alone"}}
 }
 
 // assumedImages returns the warning that a number of images is assumed.
@@ -61,5 +81,5 @@ func (r *Run) assumedImages(run map[string]any) []string {
 	if fields["images"] == nil || fields["images"] != run["images"] || fields["image_size"] != run["image_size"] {
 		return nil
 	}
-	return []string{fmt.Sprintf("the number of images per sample is in the data; one of %v by %[1]v pixels, the largest that %s passes on, is assumed; for others give --images and --image-size", fields["image_size"], r.Trainer().Title)}
+	return []string{fmt.Sprintf("the number of images per sample depends on the data; one of %v by %[1]v pixels, the largest that %s passes on, is assumed; for others give --images and --image-size", fields["image_size"], r.Trainer().Title)}
 }

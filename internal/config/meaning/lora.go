@@ -125,14 +125,19 @@ func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets && r.programNamesTargets() == ""
 }
 
-// programNamesTargets returns where the program that a script starts chooses the layers; "" if it does not.
+// programNamesTargets returns where the run's program chooses the layers; "" if it does not.
 func (r *Run) programNamesTargets() string {
 	if r.Primary == nil {
 		return ""
 	}
-	for _, p := range r.Primary.ProgramTexts(r.Files()) {
-		if at := namedTargets.Index(p.Text); at != nil {
-			return fmt.Sprintf("the program chooses the layers to adapt (%s: LoraConfig)", p.LineOf(at[0]))
+	for _, p := range r.ExecutedPrograms(r.Primary) {
+		if !strings.Contains(p.Text, "LoraConfig(") {
+			continue
+		}
+		for _, c := range p.Calls("LoraConfig") {
+			if v, known := c.Args["target_modules"]; c.Passed["target_modules"] && (!known || v != nil) {
+				return fmt.Sprintf("the program chooses the layers to adapt (%s:%d: LoraConfig)", p.File, c.Line)
+			}
 		}
 	}
 	return ""
@@ -166,9 +171,8 @@ func (r *Run) rankInProgram() string {
 
 // loraConfig matches the call that creates an adapter config, and plainRank the rank among its arguments.
 var (
-	loraConfig   = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
-	namedTargets = pattern.New(`\bLoraConfig\((?:[^()]|\([^()]*\))*?\btarget_modules\s*=\s*[^N\s]`) // anything but None
-	plainRank    = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`)                   // no words are given, because the rank may be on a later line
+	loraConfig = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
+	plainRank  = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`) // no words are given, because the rank may be on a later line
 )
 
 // uncounted lists settings by which adapters take more memory than is simulated.

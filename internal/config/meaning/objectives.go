@@ -26,7 +26,7 @@ func (r *Run) otherObjective() []Missing {
 	if r.namesTokens() {
 		return nil
 	}
-	if r.followsAnswers() {
+	if r.followsAnswers() || r.followsSentences() {
 		return nil
 	}
 	for _, look := range []func(*projects.Source) *Missing{otherProgram, r.otherClass, otherKey, onlyPredicts} {
@@ -66,6 +66,15 @@ func refusedFor(where, what, does string) *Missing {
 	return &Missing{Training, refusal(where, what, does)}
 }
 
+// refusedIn returns the refusal of a run because of code in a program.
+func refusedIn(p projects.ExecutedProgram, offset int, what, does string) *Missing {
+	c, undecided := p.Undecided(offset)
+	if !undecided {
+		return refusedFor(p.LineOf(offset), what, does)
+	}
+	return refusedFor(p.LineOf(offset), what, fmt.Sprintf("%s, and it is not known whether it is used, which depends on %s (line %d)", does, strings.Join(c.Names, ", "), c.Line))
+}
+
 // These match the classes that Python code creates or passes to a parser.
 var (
 	madeClass   = pattern.New(`(?m)^[^#\n]*?\b([A-Za-z]\w*(?:Trainer|Config|Arguments|Args|Loss|Model))\(`, "Trainer(", "Config(", "Arguments(", "Args(", "Loss(", "Model(")
@@ -76,21 +85,19 @@ var (
 // otherClass returns the refusal of a run whose program creates a class of another objective. It also checks the
 // program that a shell script starts.
 func (r *Run) otherClass(s *projects.Source) *Missing {
-	d := s.Tree.Layers[0].Doc
-	if d.Format() == doc.Python {
-		return classIn(s.File, d.Text())
-	}
-	for _, p := range s.ProgramTexts(r.Files()) {
-		if m := classIn(p.File, p.Text); m != nil {
+	for _, p := range r.ExecutedPrograms(s) {
+		if m := classIn(p, p.Text); m == nil {
+			continue // the usual case, in which it does not matter what is executed
+		}
+		if m := classIn(p, p.Code()); m != nil {
 			return m
 		}
 	}
 	return nil
 }
 
-// classIn returns the refusal for the first class of another objective in a program.
-func classIn(file, text string) *Missing {
-	at := func(offset int) string { return fmt.Sprintf("%s:%d", file, 1+strings.Count(text[:offset], "\n")) }
+// classIn returns the refusal for the first class of another objective in a program's text, or in a part of it.
+func classIn(p projects.ExecutedProgram, text string) *Missing {
 	for from := 0; ; {
 		found := madeClass.Index(text[from:])
 		if found == nil {
@@ -98,18 +105,18 @@ func classIn(file, text string) *Missing {
 		}
 		name := text[from+found[2] : from+found[3]]
 		if _, does := systems.ObjectiveOf(name); does != "" {
-			return refusedFor(at(from+found[2]), name, does)
+			return refusedIn(p, from+found[2], name, does)
 		}
 		from += found[3]
 	}
 	if found := imported.Index(text); found != nil {
 		_, does := systems.ObjectiveOf(text[found[2]:found[3]])
-		return refusedFor(at(found[2]), text[found[2]:found[3]], does)
+		return refusedIn(p, found[2], text[found[2]:found[3]], does)
 	}
 	if found := parsedClass.Index(text); found != nil {
 		for name := range strings.FieldsFuncSeq(text[found[2]:found[3]], func(c rune) bool { return strings.ContainsRune(", \n\t", c) }) {
 			if _, does := systems.ObjectiveOf(name); does != "" {
-				return refusedFor(at(found[2]), name, does)
+				return refusedIn(p, found[2], name, does)
 			}
 		}
 	}
@@ -285,7 +292,7 @@ func (r *Run) otherName() []Missing {
 // namedOtherwise returns the note that a run's output is named after another objective, which nothing else in the files
 // shows.
 func (r *Run) namedOtherwise() []string {
-	if r.namesTokens() {
+	if r.namesTokens() || r.answersLoop() != "" {
 		return nil
 	}
 	for _, s := range r.SourcesRead() {

@@ -5,8 +5,6 @@ package meaning
 import (
 	"strings"
 
-	"snug/internal/config/doc"
-	"snug/internal/config/projects"
 	"snug/internal/pattern"
 )
 
@@ -20,24 +18,29 @@ var ownLayers = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(bmtrain|model_cent
 // heads that are added by name.
 var bottleneckAdapters = pattern.New(`(?m)^[^#\n]*\b(\w*AdapterModel\.from_pretrained|\w*AdapterTrainer\b)`, "AdapterModel", "AdapterTrainer")
 
+// kernels are the libraries with their own layers, and what that means.
+var kernels = []struct {
+	call *pattern.Pattern
+	does string
+}{
+	{unslothModel, "is Unsloth's; its kernels for layers, adapters and loss need less memory than those of transformers"},
+	{bottleneckAdapters, "belongs to the adapters library, whose adapters and heads are not simulated"},
+	{ownLayers, "has its own layers and its own sharding"},
+}
+
 // ownKernels lists the call by which a script replaces a model's layers, adapters and loss with Unsloth's. These keep
 // less for backward; how much less depends on the model and the version.
 func (r *Run) ownKernels() []Missing {
 	for _, s := range r.SourcesRead() {
-		texts := s.ProgramTexts(r.Files())
-		if d := s.Tree.Layers[0].Doc; d.Format() == doc.Python {
-			texts = []projects.ProgramText{{File: s.File, Text: d.Text()}}
-		}
-		for _, p := range texts {
-			if at := unslothModel.Index(p.Text); at != nil {
-				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "is Unsloth's; its kernels for layers, adapters and loss need less memory than those of transformers")}
-			}
-			if at := bottleneckAdapters.Index(p.Text); at != nil {
-				class, _, _ := strings.Cut(p.Text[at[2]:at[3]], ".")
-				return []Missing{*refusedFor(p.LineOf(at[2]), class, "belongs to the adapters library, whose adapters and heads are not simulated")}
-			}
-			if at := ownLayers.Index(p.Text); at != nil {
-				return []Missing{*refusedFor(p.LineOf(at[2]), p.Text[at[2]:at[3]], "has its own layers and its own sharding")}
+		for _, p := range r.ExecutedPrograms(s) {
+			for _, k := range kernels {
+				if !k.call.In(p.Text) {
+					continue
+				}
+				if at := k.call.Index(p.Code()); at != nil {
+					class, _, _ := strings.Cut(p.Text[at[2]:at[3]], ".")
+					return []Missing{*refusedIn(p, at[2], class, k.does)}
+				}
 			}
 		}
 	}

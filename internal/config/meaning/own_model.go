@@ -18,6 +18,11 @@ func (r *Run) loadedShape(own *systems.OwnModel) (shape systems.Shape, loaded bo
 	return shape, loaded
 }
 
+// BuildsModel reports whether only the code of the run's script shows its model.
+func (r *Run) BuildsModel() bool {
+	return r.Primary != nil && r.Trainer().BuildsModel && r.scriptModel().Name == "" && (r.Own == nil || r.Own.Model == nil)
+}
+
 // settleOwnModel fills in the trainer's own model. A model from scratch has as many positions as its
 // block. Loaded weights have biases, their own vocabulary, and a fixed number of positions, which are
 // cropped to the block.
@@ -29,6 +34,9 @@ func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {
 		config["block_size"] = float64(min(r.Whole("seq"), own.LoadedPositions))
 	} else {
 		shape = systems.Shape{Layers: r.Whole("shape.n_layer"), Heads: r.Whole("shape.n_head"), Channels: r.Whole("shape.n_embd")}
+		if shape.Layers*shape.Heads*shape.Channels == 0 {
+			shape = own.Usual
+		}
 		tokens, _ := r.ownTokens(own)
 		config["vocab_size"] = float64(tokens)
 		config["bias"], _ = r.ValueOrDefault("shape.bias").(bool)
@@ -70,7 +78,7 @@ func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {
 // unknownTokens returns the warning that the vocabulary size of a model from scratch is unknown.
 func (r *Run) unknownTokens() []string {
 	own := r.Trainer().OwnModel
-	if own == nil {
+	if own == nil || r.BuildsModel() {
 		return nil
 	}
 	if _, loaded := r.loadedShape(own); loaded {

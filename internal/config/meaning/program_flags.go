@@ -2,7 +2,11 @@
 
 package meaning
 
-import "strings"
+import (
+	"strings"
+
+	"snug/internal/setup"
+)
 
 // ProgramFlags returns the flags of the user's program or its launcher, by setting, such as --accum for
 // accumulation.
@@ -15,6 +19,20 @@ func (r *Run) ProgramFlags() map[string]string {
 		}
 		if strings.HasPrefix(flag, "--") && out[b.Setting] == "" {
 			out[b.Setting], _, _ = strings.Cut(flag, "#")
+		}
+	}
+	return out
+}
+
+// ProgramVariables returns the sizes that the main script assigns to variables of its own: by variable, the setting and the
+// value.
+func (r *Run) ProgramVariables() map[string]setup.Variable {
+	out := map[string]setup.Variable{}
+	for _, b := range r.Bound {
+		n, whole := b.Value.(int)
+		if whole && r.Primary != nil && b.File == r.Primary.File && len(b.Path) == 1 && (b.Setting == "batch" || b.Setting == "seq" || b.Setting == "accumulation") {
+			name, _, _ := strings.Cut(b.Path[0], "#")
+			out[name] = setup.Variable{Field: b.Setting, Value: n}
 		}
 	}
 	return out

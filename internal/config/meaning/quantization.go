@@ -64,9 +64,13 @@ func (r *Run) settleQuantization(out map[string]any) {
 	if in == nil {
 		in = map[string]any{}
 	}
-	if b.Value == systems.EightBit {
+	switch b.Value {
+	case systems.ByGPTQ:
+		r.settleGPTQ(out)
+		return
+	case systems.EightBit:
 		in = map[string]any{"bits": float64(setup.EightBits)}
-	} else {
+	default:
 		r.settleFourBits(b, in, out)
 	}
 	casts := !r.Trainer().CastsIfBF16 || out["precision"] == setup.AmpBF16
@@ -87,6 +91,15 @@ func (r *Run) settleQuantization(out map[string]any) {
 	r.settleQuantized(out)
 	if lora, _ := out["lora"].(map[string]any); lora != nil {
 		lora["peft"] = true // only PEFT supports adapters on quantized weights
+	}
+}
+
+// settleGPTQ fills in weights that GPTQ quantized. The model's files say how many bits they have, and the trainer casts
+// nothing (PEFT's prepare_model_for_kbit_training leaves such models as they are).
+func (r *Run) settleGPTQ(out map[string]any) {
+	out["quantization"] = map[string]any{"bits": 4.0, "method": setup.GPTQ}
+	if lora, _ := out["lora"].(map[string]any); lora != nil {
+		lora["peft"] = true
 	}
 }
 
@@ -113,7 +126,7 @@ func (r *Run) settleQuantized(out map[string]any) {
 	}
 	if r.checkpointsInCode() {
 		if out["checkpointing"] != true && out["use_reentrant"] == nil { // PEFT leaves the kind to PyTorch's default
-			out["use_reentrant"] = !preparesAnew.In(r.Primary.Tree.Layers[0].Doc.Text())
+			out["use_reentrant"] = !preparesNonReentrant.In(r.Primary.Tree.Layers[0].Doc.Text())
 		}
 		out["checkpointing"] = true
 	}

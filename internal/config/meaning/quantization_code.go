@@ -5,6 +5,7 @@ package meaning
 import (
 	"fmt"
 
+	"snug/internal/config/branches"
 	"snug/internal/config/doc"
 	"snug/internal/config/projects"
 	"snug/internal/config/systems"
@@ -15,19 +16,32 @@ import (
 
 // checkpointsInCode reports whether the script turns checkpointing on, with prepare_model_for_kbit_training.
 func (r *Run) checkpointsInCode() bool {
+	if c := r.preparing(); c != nil {
+		return c.Args["use_gradient_checkpointing"] == true || c.Whole && !c.Passed["use_gradient_checkpointing"]
+	}
 	return r.prepares() && !preparesAlone.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
 var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
 	"prepare_model_for_kbit_training(")
 
-// preparesAnew matches a call that turns non-reentrant checkpointing on.
-var preparesAnew = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_reentrant["']?\s*[:=]\s*False`,
+// preparesNonReentrant matches a call that turns non-reentrant checkpointing on.
+var preparesNonReentrant = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_reentrant["']?\s*[:=]\s*False`,
 	"prepare_model_for_kbit_training(")
 
-// prepares reports whether a script casts its unquantized weights to float32.
+// preparing returns the call by which a script's program prepares its model; nil if there is none, or it may not be executed.
+func (r *Run) preparing() *branches.Call {
+	for _, c := range r.Calls("prepare_model_for_kbit_training") {
+		if !c.Undecided {
+			return &c
+		}
+	}
+	return nil
+}
+
+// prepares reports whether a script, or its program, casts its unquantized weights to float32.
 func (r *Run) prepares() bool {
-	return r.inCode() && prepares.In(r.Primary.Tree.Layers[0].Doc.Text())
+	return r.preparing() != nil || r.inCode() && prepares.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
 var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")

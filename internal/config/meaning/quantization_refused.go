@@ -24,7 +24,7 @@ func (r *Run) unquantizable(b *projects.Bound) string {
 	switch {
 	case r.Trainer().QuantizesItself != "":
 		return r.Trainer().QuantizesItself
-	case b.Value != systems.FourBit && b.Value != systems.EightBit:
+	case b.Value != systems.FourBit && b.Value != systems.EightBit && b.Value != systems.ByGPTQ:
 		return "quantizes them, which is not simulated yet"
 	case slices.ContainsFunc(r.BindingsOf("quant_method"), func(b projects.Bound) bool { return b.Value == systems.OtherLibrary }):
 		return "quantizes them with a library other than bitsandbytes, which is not simulated"
@@ -58,7 +58,7 @@ func (r *Run) quantizationWarnings(run map[string]any) []string {
 	}
 	own := r.Trainer().OwnProgram || r.Trainer().LoadedByScript
 	switch {
-	case own && !r.inCode() && b.Key.Quantizer == nil:
+	case own && !r.inCode() && b.Key.Quantizer == nil && r.preparing() == nil:
 		return []string{fmt.Sprintf("%s: %s quantizes weights; no file shows whether the program casts the rest to float32 (prepare_model_for_kbit_training); it is counted in the type it is loaded in, or in float32 with --prepare-kbit", b.Where(), b.Path)}
 	case r.inCode() && !r.prepares() && !r.Trainer().PreparesQuantized && r.Trainer().QuantizedAdapters == "":
 		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted in the type it is loaded in, since prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}

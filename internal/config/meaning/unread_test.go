@@ -106,7 +106,7 @@ func TestProgramsSettings(t *testing.T) {
 		"the script's own":      {parsing, "batch", 2},
 		"a dataclass":           {"@dataclass\nclass Args:\n    batch_size: int = 1\n    max_length: int = field(default=72, metadata={'help': 'x'})\n", "seq", 72},
 		"arguments in code":     {parsing + "a = TrainingArguments(bf16=True, gradient_checkpointing=True, output_dir='o')\n", "checkpointing", true},
-		"adapters in code":      {parsing + "m = get_peft_model(m, LoraConfig(r=4, target_modules=['c_attn']))\nc = LoraConfig(r=4, target_modules=['c_attn'])\n", "lora.rank", 4},
+		"adapters in code":      {parsing + "m = get_peft_model(m, LoraConfig(r=4, target_modules=['c_attn']))\n", "lora.rank", 4},
 		"a precision in code":   {parsing + "a = TrainingArguments(bf16=True)\n", "precision", "amp-bf16"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,10 @@ func asWritten(b projects.Bound) string {
 // refused lists the keys that rule out any figures.
 func (r *Run) refused() []Missing {
 	if r.answersLoop() != "" {
-		return r.ownKernels()
+		return append(r.answersAboutImages(), r.ownKernels()...)
+	}
+	if m := r.otherDenoising(); m != nil {
+		return m
 	}
 	for _, b := range r.refusedKeys() {
 		if does, _ := b.Value.(string); does != "" {
@@ -49,7 +52,8 @@ func (r *Run) refused() []Missing {
 	return r.ownKernels()
 }
 
-// refusedKeys returns the refused keys of the files. An objective that would be simulated without the others is the last.
+// refusedKeys returns the refused keys of the files. Objectives that can be simulated come last, so that an error names
+// the key that prevents it.
 func (r *Run) refusedKeys() []projects.Bound {
 	last := func(b projects.Bound) int {
 		if b.Key.NamesObjective() && r.Trainer().AnswerLoops[strings.Trim(b.Text, `"'`)] != "" {

@@ -45,7 +45,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 		if d.Others > 0 {
 			which = fmt.Sprintf("the first of %d commands", d.Others+1)
 		}
-		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; %s in its documentation (%s:%d) is counted; for another, name the shell script that starts it: --config-path run.sh", d.Program, which, d.File, d.Line))
+		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; %s in its documentation (%s:%d) is used; for another, name the shell script that starts it: --config-path run.sh", d.Program, which, d.File, d.Line))
 	}
 	if r.Defaults != "" {
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags, which are counted with their defaults; for other values, name the shell script that starts it: --config-path run.sh", r.Defaults))
@@ -133,7 +133,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || projects.IsMade(b.Place.Value)
 		counted := field(fields, b.Setting)
 		flag := flagOf(b.Setting)
-		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || !reflect.DeepEqual(counted, field(run, b.Setting)) {
+		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || b.Setting == "accumulation" && r.computes("accumulation") && fields["loop"] != nil || !reflect.DeepEqual(counted, field(run, b.Setting)) {
 			continue
 		}
 		then := "it is ignored"

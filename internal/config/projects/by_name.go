@@ -59,7 +59,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			continue
 		}
 		rank := h.key*4 + section(v.Parts, v.Path)
-		if IsComputed(v.Value) {
+		if IsComputed(v.Value) || format == doc.Python && k.Kind == systems.Whole && v.Value.Kind == doc.Null {
 			rank += 4 * len(keys) // prefer candidates with a literal value
 		}
 		out = append(out, candidate{k, v.Path, v.Value, rank})

@@ -149,8 +149,8 @@ func docstring(lines []string) lineRange {
 	return lineRange{}
 }
 
-// commandsIn returns the commands in a range of lines that start a program with flags. A command goes on after a line that
-// ends in a backslash.
+// commandsIn returns the commands in a range of lines that start a program with flags. A backslash at the end of a line
+// continues the command.
 func commandsIn(lines []string, in lineRange, program string) []lineRange {
 	var out []lineRange
 	for i := in.from; i < in.to; i++ {
@@ -171,7 +171,7 @@ func commandsIn(lines []string, in lineRange, program string) []lineRange {
 	return out
 }
 
-// documentedStarters are the commands that a docstring starts programs with.
+// documentedStarters are the commands that documentation starts programs with.
 var documentedStarters = []string{"python", "python3", "torchrun", "accelerate", "deepspeed"}
 
 // assignments returns how many words at the start of a command set environment variables.

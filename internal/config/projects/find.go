@@ -120,6 +120,7 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 		return err
 	}
 	p.bindProgram()
+	p.bindCalls()
 	return nil
 }
 
@@ -317,6 +318,15 @@ func (p *Found) bind(b Bound) {
 func (p *Found) unbind(setting string) {
 	p.Bound = slices.DeleteFunc(p.Bound, func(o Bound) bool { return o.Setting == setting })
 	delete(p.bySetting, setting)
+}
+
+// unbindExpressions removes the bindings of a setting whose values are unknown.
+func (p *Found) unbindExpressions(setting string) {
+	isExpression := func(o Bound) bool { return o.Setting == setting && o.Value == nil && o.Unknown == "" }
+	p.Bound = slices.DeleteFunc(p.Bound, isExpression)
+	if of := p.bySetting[setting]; of != nil {
+		p.bySetting[setting] = slices.DeleteFunc(of, isExpression)
+	}
 }
 
 // BindingsOf returns the bindings of one setting. The caller must not change them.

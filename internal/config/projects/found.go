@@ -2,7 +2,10 @@
 
 package projects
 
-import "snug/internal/config/doc"
+import (
+	"snug/internal/config/branches"
+	"snug/internal/config/doc"
+)
 
 // Binding ties a setting to a value in a file.
 type Binding struct {
@@ -47,6 +50,8 @@ type Found struct {
 	// Documented is the command in a named program's docstring that is read as its settings; nil if there is none.
 	Documented *Documentation
 	Unsearched string // what a search did not read, "" if it read all
+
+	executed map[string]func() *branches.Program // the programs of the run, each read once
 }
 
 // Ambiguous returns a note if several keys qualify for the setting, or "".

@@ -81,7 +81,8 @@ func moduleFiles(folder string, m []string) (out []string) {
 // parserAt returns the module in a file if it declares flags and does not train; otherwise nil.
 func parserAt(files Files, name string) *doc.Document {
 	text, err := files.ReadFile(name)
-	if err != nil || len(text) > largestFile || !strings.Contains(string(text), "add_argument(") || trainsHere.In(string(text)) {
+	imported, _, _ := strings.Cut(string(text), "\nif __name__ ==") // what follows is not executed when the module is imported
+	if err != nil || len(text) > largestFile || !strings.Contains(imported, "add_argument(") || trainsHere.In(string(text)) {
 		return nil
 	}
 	d, err := doc.OpenAs(name, doc.Python, text)

@@ -27,6 +27,9 @@ func (p *Found) bindProgram() {
 		return
 	}
 	p.Program = s
+	if e := p.onlyProgram(); e != nil {
+		s.executed = e.Code
+	}
 	given := map[string]bool{}
 	for _, b := range p.Bound {
 		given[b.Setting] = true
@@ -36,11 +39,14 @@ func (p *Found) bindProgram() {
 	if err != nil {
 		return // the program is not a config, so errors in it are ignored
 	}
+	values := p.argumentValues()
 	for _, b := range found {
 		group, _, _ := strings.Cut(b.Setting, ".")
 		switch {
 		case given[b.Setting] || p.ambiguous[b.Setting] != "" || !slices.Contains(ownSettings, group):
 		case len(b.rivals) > 0 || b.Value == nil:
+		case b.Value == true && values["no_"+strings.TrimLeft(b.Path[len(b.Path)-1], "-")] == true: // a flag turns the default off
+		case slices.ContainsFunc(p.ExecutedPrograms(p.Primary), func(e ExecutedProgram) bool { return e.File == b.File && !e.executes(b.Line) }):
 		default:
 			p.bind(b)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // A script adds adapters to its model with PEFT's LoraConfig. The arguments are read if the call is assigned
-// to a name or is a keyword argument, as in peft_config=LoraConfig(...).
+// to a name or is an argument of another, as in peft_config=LoraConfig(...) and get_peft_model(model, LoraConfig(...)).
 
 // isLoraConfig reports whether text is LoraConfig(…) or peft.LoraConfig(…).
 func isLoraConfig(text string) bool {

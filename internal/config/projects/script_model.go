@@ -16,7 +16,7 @@ import (
 
 // findType returns the type that a script loads its model in, or "" if it specifies none.
 func (s *Source) findType() string {
-	if found := newDType.Find(s.Tree.Layers[0].Doc.Text()); found != nil {
+	if found := newDType.Find(s.code()); found != nil {
 		return found[1]
 	}
 	return ""
@@ -37,7 +37,7 @@ const nameExpression = `("[^"\n]*"|'[^'\n]*'|[A-Za-z_][\w.]*)`
 
 var (
 	fromPretrainedCall = pattern.New(`(?m)^[^#\n]*?\b(\w*Model\w*|\w+For[A-Z]\w+)\.from_pretrained\(\s*(?:pretrained_model_name_or_path\s*=\s*)?`+nameExpression, ".from_pretrained(")
-	exampleProgram     = pattern.New(`(?m)^[^#\n]*?\b(run_(?:glue|qa|ner|swag|classification|xnli)(?:_no_trainer|_beam_search)?\.py)\b`,
+	exampleProgram     = pattern.New(`(?m)^[^#\n]*?\b(run_(?:glue|qa|ner|swag|classification|xnli)(?:_\w+)?\.py)\b`,
 		"run_glue", "run_qa", "run_ner", "run_swag", "run_classification", "run_xnli")
 )
 
@@ -63,7 +63,7 @@ func (s *Source) findModel() LoadedModel {
 		if l := s.classModel(d); l.Class != "" {
 			return l
 		}
-		if name := trainerModel(d.Text()); name != "" {
+		if name := trainerModel(s.code()); name != "" {
 			return LoadedModel{Name: s.literal(name)}
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Source) exampleHead(d *doc.Document) LoadedModel {
 
 // classModel returns the first model that a script loads by its class.
 func (s *Source) classModel(d *doc.Document) LoadedModel {
-	text := d.Text()
+	text := s.code()
 	for from := 0; ; {
 		at := fromPretrainedCall.Index(text[from:])
 		if at == nil {

@@ -25,6 +25,9 @@ type Source struct {
 	// rankGiven reports whether the shell script that starts this program sets the rank of its adapters.
 	rankGiven bool
 
+	// executed returns the text of a program without the parts that are not executed; nil stands for all of it.
+	executed func() string
+
 	// Results that are used repeatedly are computed once.
 	Bind      func() ([]Bound, error) // the settings
 	Trainer   func() *systems.System  // the trainer that reads the source
@@ -34,6 +37,14 @@ type Source struct {
 	// Python program has none.
 	OwnValues func() []tree.Value
 	commands  func() []StartedProgram // the programs of a shell script's commands
+}
+
+// code returns the executed text of a source.
+func (s *Source) code() string {
+	if s.executed != nil {
+		return s.executed()
+	}
+	return s.Tree.Layers[0].Doc.Text()
 }
 
 // NewSource returns a configuration of the given system.

@@ -191,7 +191,7 @@ func (s *Source) parsing(files Files) []ProgramText {
 				continue
 			}
 			program := s.programText(files, path.Join(folder, e.Name()))
-			if of := systems.OfParser(program.Text); of != nil && of.For == s.System {
+			if of := systems.OfParser(program.Text); of != nil && of.ParsesFileOf(s.System) {
 				out = append(out, program)
 			}
 		}

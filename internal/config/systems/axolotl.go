@@ -106,9 +106,9 @@ func axolotlNotedKeys() []Key {
 	return []Key{
 		objective("rl", axolotlSchema),
 		{Setting: "refused", Path: "precompute_ref_log_probs", Kind: Switch, Means: "computes the reference's log-probabilities before training", Source: axolotlSchema},
-		{Setting: "refused", Path: "rl_adapter_ref_model", Kind: Switch, Means: "compares answers with a second model although there are adapters", Source: axolotlSchema},
+		{Setting: "refused", Path: "rl_adapter_ref_model", Kind: Switch, Means: "compares answers with a second model even with adapters", Source: axolotlSchema},
 		{Setting: "refused", Path: "dpo_padding_free", Kind: Switch, Means: "joins the pairs of a batch into one sequence", Source: axolotlSchema},
-		{Setting: "refused", Path: "dpo_use_weighting", Kind: Switch, Means: "weighs pairs by sums over all logits", Source: axolotlSchema},
+		{Setting: "refused", Path: "dpo_use_weighting", Kind: Switch, Means: "weights pairs by sums over all logits", Source: axolotlSchema},
 		{Setting: "refused", Path: "dpo_use_liger_kernel", Kind: Switch, Means: "computes the loss with Liger's kernel for DPO", Source: axolotlSchema},
 		{Setting: "refused", Path: "reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
 		{Setting: "refused", Path: "process_reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},

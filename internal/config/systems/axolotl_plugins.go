@@ -50,7 +50,7 @@ func axolotlOtherKernels() []Key {
 		return Key{Setting: "refused", Path: path, Kind: Present, Means: does, Source: axolotlSchema}
 	}
 	return []Key{
-		quantized("gptq", "loads weights quantized by GPTQ"),
+		{Setting: "quantized", Path: "gptq", Kind: Switch, Means: ByGPTQ, Source: axolotlSchema},
 		quantized("model_quantization_config", "loads weights quantized by a library other than bitsandbytes"),
 		quantized("use_onebitllms", "trains weights with fewer than two bits"),
 		splits("expert_parallel_size", axolotlSchema),

@@ -5,7 +5,7 @@ package systems
 // described is a section with the sizes of a model. A key that is missing or null has its default.
 type described struct {
 	values map[string]any
-	wrong  string // the first key with a value of another kind
+	wrong  string // the first key with a value of the wrong kind
 }
 
 // number returns a number. In a section, all numbers are float64, as in a config.json.

@@ -27,7 +27,7 @@ var diffusersAdapters = System{
 	Loading: Loading{Loop: "diffusers"},
 }
 
-// diffusersKeys returns the flags that both programs have, and more.
+// diffusersKeys returns the flags that both programs share, followed by those in more.
 func diffusersKeys(source string, more ...Key) []Key {
 	small := func(path, does string) Key {
 		return Key{Setting: "noted", Path: path, Kind: Present, Means: does, Then: takesMore, Source: source}
@@ -41,9 +41,9 @@ func diffusersKeys(source string, more ...Key) []Key {
 		{Setting: "optimizer", Path: "use_8bit_adam", Kind: Switch, Means: "adamw-8bit", Source: source},
 		{Setting: "optimizer", Kind: Word, Words: []Term{{"adamw", "adamw"}}, Default: "adamw", Source: source},
 		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Default: "0", Source: source},
-		{Setting: "refused", Path: "enable_xformers_memory_efficient_attention", Kind: Switch, Means: "uses xFormers' attention, which is not simulated", Source: source},
-		small("snr_gamma", "weighs the loss of each image, which keeps a few small tensors"),
-		small("noise_offset", "adds a second noise, which takes a few small tensors"),
+		{Setting: "refused", Path: "enable_xformers_memory_efficient_attention", Kind: Switch, Means: "uses xFormers' attention", Source: source},
+		small("snr_gamma", "weights the loss of each image, which keeps a few small tensors"),
+		small("noise_offset", "adds more noise, which takes a few small tensors"),
 		small("validation_prompts", "generates images between epochs"),
 		small("validation_prompt", "generates images between epochs"),
 	}, more...)
@@ -53,9 +53,9 @@ func diffusersKeys(source string, more ...Key) []Key {
 func onlyFull() []Key {
 	return []Key{
 		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: diffusersArgs},
-		{Setting: "refused", Path: "use_ema", Kind: Switch, Means: "keeps an average of the weights, which is not simulated", Source: diffusersArgs},
-		{Setting: "refused", Path: "dream_training", Kind: Switch, Means: "runs the U-Net twice, which is not simulated", Source: diffusersArgs},
-		{Setting: "noted", Path: "input_perturbation", Kind: Above0, Means: "adds a second noise, which takes a few small tensors", Then: takesMore, Source: diffusersArgs},
+		{Setting: "refused", Path: "use_ema", Kind: Switch, Means: "keeps an average of the weights", Source: diffusersArgs},
+		{Setting: "refused", Path: "dream_training", Kind: Switch, Means: "runs the U-Net twice", Source: diffusersArgs},
+		{Setting: "noted", Path: "input_perturbation", Kind: Above0, Means: "adds more noise, which takes a few small tensors", Then: takesMore, Source: diffusersArgs},
 	}
 }
 

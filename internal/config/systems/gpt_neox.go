@@ -41,7 +41,7 @@ func gptNeoXKeys() []Key {
 		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: neoxSpeeds},
 		marked("fp16.type", takesEither, "EleutherAI/gpt-neox, configs/pythia", Term{"bfloat16", "trains in bfloat16 with older versions"}),
 		less("zero_optimization.cpu_offload", offloadsStates, deepspeedZero),
-		{Setting: "noted", Path: "train_micro_batch_size_per_gpu", Kind: Present, Means: "is for GPT-NeoX's own layers and DeepSpeed's copies of the weights, but transformers' layers and autocast are counted", Then: takesEither,
+		{Setting: "noted", Path: "train_micro_batch_size_per_gpu", Kind: Present, Means: "belongs to GPT-NeoX, whose own layers and DeepSpeed's copies of the weights are counted as transformers' layers and autocast", Then: takesEither,
 			Source: "EleutherAI/gpt-neox, megatron/model/transformer.py"},
 	}
 	for _, k := range []Key{
@@ -82,7 +82,7 @@ func gptNeoXModel(sizes map[string]any) (config map[string]any, why string) {
 	case s.word("pos_emb", "learned") != "rotary":
 		return nil, "has positions (pos_emb) that GPT-NeoX in transformers does not have"
 	case slices.Contains([]bool{s.on("use_bias_in_norms", true), s.on("use_bias_in_attn_linear", true), s.on("use_bias_in_mlp", true)}, false) || sizes["num_kv_heads"] != nil:
-		return nil, "has layers without biases, or fewer heads for keys, which GPT-NeoX in transformers does not have"
+		return nil, "has layers without biases, or num_kv_heads, which GPT-NeoX in transformers does not have"
 	case !known:
 		return nil, "has the vocabulary of a tokenizer (vocab_file) that snug does not know"
 	}

@@ -27,7 +27,7 @@ var hf = System{
 	Signs: []string{TrainerBatch, "gradient_accumulation_steps output_dir"},
 	Keys:  keysOf(hfTable),
 
-	Finding:   Finding{HoldsWhenBound: true},
+	Finding:   Finding{HoldsWhenBound: true, Companions: []string{"trl"}},
 	Behaviour: Behaviour{RefusesTwoSwitches: true},
 	Loading:   Loading{Loop: "trainer", LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
 	Sharding:  Sharding{GathersInAutocast: true},
@@ -82,6 +82,7 @@ func hfKeys() []Key {
 		{Setting: "eval.batch", Path: "per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: hfArgs},
 		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
 		{Setting: "eval.when", Path: "evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
+		{Setting: "eval.when", Path: "do_eval", Kind: Switch, Means: "end", Source: "transformers' examples: run_clm.py evaluates after training"},
 		either("torch_compile", compiles, hfArgs),
 		paged("optim", hfArgs),
 	}, deepspeedWithin(), ligerKeys(hfArgs))

@@ -72,9 +72,9 @@ func llamaFactoryUnsimulated(args string) []Key {
 	return []Key{
 		objective("stage", tuning),
 		{Setting: "reference", Path: "pref_loss", Kind: Word, Words: []Term{{"orpo", setup.ReferenceNone}, {"simpo", setup.ReferenceNone}, {"sigmoid", ""}, {"hinge", ""}, {"ipo", ""}, {"kto_pair", ""}}, Source: tuning},
-		{Setting: "refused", Path: "ref_model", Kind: Present, Means: "compares answers with a model of its own", Source: tuning},
+		{Setting: "refused", Path: "ref_model", Kind: Present, Means: "compares answers with a separate reference model", Source: tuning},
 		{Setting: "refused", Path: "ref_model_adapters", Kind: Present, Means: "compares answers with other adapters", Source: tuning},
-		{Setting: "refused", Path: "ref_model_quantization_bit", Kind: Present, Means: "quantizes the reference model on its own", Source: tuning},
+		{Setting: "refused", Path: "ref_model_quantization_bit", Kind: Present, Means: "quantizes the reference model separately", Source: tuning},
 		marked("finetuning_type", takesLess, tuning, Term{"freeze", fewLayers}),
 		less("use_llama_pro", fewLayers, tuning),
 		less("use_galore", lowRankStates, tuning),

@@ -2,7 +2,10 @@
 
 package systems
 
-import "snug/internal/config/doc"
+import (
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
 
 const nanogptTrain = "karpathy/nanoGPT, train.py"
 
@@ -13,11 +16,42 @@ const resumes = "keeps the checkpoint's weights on the GPU as well as the model'
 // train.py itself. gradient_accumulation_steps is the number over all GPUs: train.py divides it.
 var nanogpt = System{
 	Name: "nanogpt", Title: "nanoGPT", Formats: []doc.Format{doc.Python},
-	Signs: []string{"init_from", "n_layer n_head n_embd", "batch_size block_size", "gradient_accumulation_steps block_size"},
+	Signs: nanogptSigns,
 	Keys:  keysOf(nanogptKeys),
 
 	Finding: Finding{Startable: true},
 	Loading: Loading{OwnModel: &nanoModel},
+}
+
+// nanogptSigns are variables of nanoGPT's train.py and its configs.
+var nanogptSigns = []string{"init_from", "n_layer n_head n_embd", "batch_size block_size", "gradient_accumulation_steps block_size"}
+
+// nanogptOwn is for scripts with nanoGPT's variables that define their own layers. They have none of train.py's defaults,
+// and their code shows the model.
+var nanogptOwn = System{
+	Name: "nanogpt-own", Title: "your own script, with nanoGPT's names", Formats: []doc.Format{doc.Python},
+	Makes: pattern.New(`(?m)^class\s+\w+\([^()\n]*\bModule\s*\)`, "Module"),
+	Signs: nanogptSigns,
+	Keys:  keysOf(nanogptOwnKeys),
+
+	Finding: Finding{Startable: true},
+	Loading: Loading{OwnModel: &nanoModel, BuildsModel: true},
+}
+
+// nanogptOwnKeys are the variables whose meaning does not depend on train.py's code. Those of the model
+// only determine how long a step is assumed to take.
+func nanogptOwnKeys() (out []Key) {
+	for _, k := range nanogptKeys() {
+		switch k.Path {
+		case "n_layer", "n_head", "n_embd", "batch_size", "gradient_accumulation_steps", "block_size":
+			k.Default, k.OverGPUs, k.Source = "", false, byCustom
+			if k.Setting == "accumulation" {
+				k.Unit = "forward passes"
+			}
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 func nanogptKeys() []Key {
@@ -47,6 +81,7 @@ func nanogptKeys() []Key {
 // data has its own, as data/shakespeare_char/prepare.py does.
 var nanoModel = OwnModel{
 	Type: "nanogpt", Tokens: 50304, DataTokens: map[string]int{"shakespeare_char": 65},
+	Usual: Shape{12, 12, 768},
 	// model.py: from_pretrained
 	Loads: map[string]Shape{
 		"gpt2": {12, 12, 768}, "gpt2-medium": {24, 16, 1024}, "gpt2-large": {36, 20, 1280}, "gpt2-xl": {48, 25, 1600},

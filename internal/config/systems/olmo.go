@@ -107,15 +107,15 @@ func olmoDiffers(s *described) string {
 	biases := s.on("include_bias", true)
 	switch {
 	case olmoFamily(s) == "":
-		return "has norms like no family that snug knows"
+		return "has norms that no known family has"
 	case biases || s.on("bias_for_layer_norm", biases):
 		return "has layers with biases"
 	case s.on("alibi", false) || !s.on("rope", false):
 		return "has no rotary positions"
 	case s.word("activation_type", "swiglu") != "swiglu" || s.word("block_type", "sequential") != "sequential":
-		return "has an MLP or blocks like no family that snug knows"
+		return "has an MLP or blocks that no known family has"
 	case s.on("embedding_layer_norm", false) || s.on("multi_query_attention", false):
-		return "has embeddings or heads like no family that snug knows"
+		return "has embeddings or heads that no known family has"
 	}
 	return ""
 }

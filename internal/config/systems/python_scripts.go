@@ -62,6 +62,12 @@ func OfParser(text string) *System {
 	return nil
 }
 
+// ParsesFileOf reports whether a program of this system reads files that look like another system's: those of its trainer, or
+// TRL's, whose keys programs with the Trainer's arguments often have besides.
+func (s *System) ParsesFileOf(other *System) bool {
+	return s.For == other || s.For != nil && slices.Contains(s.For.Companions, other.Name)
+}
+
 // unmistakable returns all keys except those marked Short, which are never a trainer's arguments.
 func unmistakable(keys []Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.Short })

@@ -13,6 +13,7 @@ const (
 const (
 	FourBit      = "4 bits"          // weights quantized to 4 bits
 	EightBit     = "8 bits"          // weights quantized to 8 bits
+	ByGPTQ       = "by GPTQ"         // weights that GPTQ quantized before
 	OtherLibrary = "another library" // not bitsandbytes
 )
 
@@ -70,6 +71,12 @@ func bnbKeys(prefix, source string) []Key {
 		Key{Setting: "quantization.compute", Path: "bnb_4bit_compute_dtype", Kind: Word, Words: computeTypes, Reads: computeNames, Source: source},
 	)
 }
+
+// BitsAndBytesArguments returns the keys of BitsAndBytesConfig in a script.
+func BitsAndBytesArguments() []Key { return bnbKeys("", bnbConfig) }
+
+// BitsAndBytes is the source of the arguments that load quantized weights.
+const BitsAndBytes = bnbConfig
 
 // ComputeType returns the compute type for a PyTorch name, or "" if unknown.
 func ComputeType(name string) string {

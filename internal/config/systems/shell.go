@@ -48,6 +48,7 @@ func shellKeys() []Key {
 		{Setting: "eval.batch", Path: "**.per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Source: hfArgs},
 		{Setting: "eval.when", Path: "**.eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
 		{Setting: "eval.when", Path: "**.evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
+		{Setting: "eval.when", Path: "**.do_eval", Kind: Switch, Means: "end", Source: "transformers' examples: run_clm.py evaluates after training"},
 		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
 		{Setting: "link", Path: "**.c", Kind: Link, Endings: []string{".yaml", ".yml", ".json", ".toml"}, Source: byCustom}, // otherwise a command: bash -c
 		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},

@@ -146,7 +146,7 @@ func All() []*System {
 	return []*System{
 		&gptNeoX, &deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &olmo, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
-		&xtuner, &lightning, &qloraScript, &trlScript, &hfScript, &nanogpt,
+		&xtuner, &lightning, &qloraScript, &trlScript, &hfScript, &nanogptOwn, &nanogpt,
 		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &diffusers, &diffusersAdapters, &shell, &plain,
 	}
 }

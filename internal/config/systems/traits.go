@@ -15,6 +15,8 @@ type Lock struct {
 
 // Finding describes how a system's files are found and what belongs to them.
 type Finding struct {
+	// Companions names systems whose files programs with this system's arguments also read.
+	Companions []string
 	// Commands is for scripts that start programs: it determines which system's flags the programs accept.
 	Commands *Commands
 	// AlsoTelling are settings that make a file worth reading, in addition to those that do so in every system.
@@ -101,7 +103,8 @@ type Behaviour struct {
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.
 	NamesTargets bool
-	// Denoises means that the program trains a diffusion model, which a file's name may say too.
+	// Denoises means that the program trains a diffusion model, so a file name that suggests one is not another
+	// objective.
 	Denoises bool
 	// LigerByKernel means that each of Liger's kernels has its own switch, which is off by default.
 	LigerByKernel bool
@@ -123,12 +126,16 @@ type Loading struct {
 	AnswerLoops map[string]string
 	// AnswersTRL is the TRL release that the trainer requires, if its DPO is TRL's; "" if the installed one decides.
 	AnswersTRL string
-	// AnswerKeys are refused keys that name the reference, by path. They are accepted if it is the model that is trained.
+	// AnswerKeys are the paths of refused keys that name the reference model. They are accepted if they name the
+	// trained model.
 	AnswerKeys []string
 	// OwnModel is the model that is built from the system's own keys; nil if files name a model.
 	OwnModel *OwnModel
-	// Describes translates the sizes of a model into a config.json. If no family has such layers, why completes a
-	// sentence that begins with the model. It is nil if files name a model or contain its config.json.
+	// BuildsModel means that the script's own code builds the model, so that OwnModel only stands for it until the
+	// script is followed.
+	BuildsModel bool
+	// Describes translates the sizes of a model into a config.json. If no family has such layers, why says so, as the
+	// predicate of a sentence about the model. Describes is nil if files name a model or contain its config.json.
 	Describes func(sizes map[string]any) (config map[string]any, why string)
 	// DescribesAtTop means that the sizes are at the top of the file, spelled with _ or -.
 	DescribesAtTop bool
@@ -181,6 +188,8 @@ type OwnModel struct {
 	Tokens int
 	// DataTokens are the vocabulary sizes of known datasets, by name.
 	DataTokens map[string]int
+	// Usual is the shape if none is given.
+	Usual Shape
 	// Loads maps the names of pretrained weights, from which training may start instead, to their shapes.
 	Loads           map[string]Shape
 	LoadedTokens    int // vocabulary size of these weights

@@ -18,6 +18,16 @@ func (b *Builder) Conv1D(at string, out, in int) *Conv1D {
 	return l
 }
 
+// FirstConv1D returns the path of the first Conv1D that l targets, or "".
+func (b *Builder) FirstConv1D(l Lora) string {
+	for _, m := range b.layers {
+		if lin, ok := m.(*Linear); ok && lin.flipped && l.adapts(lin.At()) {
+			return lin.At()
+		}
+	}
+	return ""
+}
+
 // Call is conv1d(x).
 func (l *Conv1D) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
 
@@ -26,8 +36,8 @@ func (l *Conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.quant != nil { // bitsandbytes replaced it with a Linear4bit
 		return l.Linear.Forward(fn, x)
 	}
-	if l.ia3 != nil && !x.World().Unadapted {
-		return l.ia3.forward(fn, x, func(x *shadow.Tensor) *shadow.Tensor {
+	if l.tuner != nil && !x.World().Unadapted {
+		return l.tuner.forward(fn, x, func(x *shadow.Tensor) *shadow.Tensor {
 			inner := x.World().Func(x)
 			return inner.Return(l.base(inner, x))
 		})

@@ -35,8 +35,13 @@ func (b *Builder) OfEmbedding(p *shadow.Tensor) bool {
 	})
 }
 
-// Call is embedding(ids).
-func (e *Embedding) Call(ids *shadow.Tensor) *shadow.Tensor { return ids.World().Call(e, ids) }
+// Call is embedding(ids). A model that is given inputs_embeds has them in place of the ids, and does not call the module.
+func (e *Embedding) Call(ids *shadow.Tensor) *shadow.Tensor {
+	if ids.DType().Floating() {
+		return ids
+	}
+	return ids.World().Call(e, ids)
+}
 
 // Forward is nn.Embedding.forward.
 func (e *Embedding) Forward(fn *shadow.Frame, ids *shadow.Tensor) *shadow.Tensor {

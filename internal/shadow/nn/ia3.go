@@ -13,32 +13,18 @@ type ia3 struct {
 	feedforward bool
 }
 
-// addIA3 makes the vectors, in the weights' type; they are cast to float32 afterwards.
-func (b *Builder) addIA3(layers []any, l Lora) {
-	for _, m := range layers {
-		lin, ok := m.(*Linear)
-		if !ok || !l.adapts(lin.At()) || l.saves(lin.At()) {
-			continue
-		}
-		lin.ia3 = &ia3{feedforward: Lora{Targets: l.Feedforward}.adapts(lin.At())}
-		rows, columns := lin.Out, 1
-		if lin.ia3.feedforward {
-			rows, columns = 1, lin.In
-		}
-		was := b.DType
-		b.DType = lin.Weight.DType()
-		lin.ia3.vector = b.Parameter(lin.At()+".ia3_l", rows, columns)
-		b.DType = was
-		moveInside("base", lin.Weight)
-		moveInside("base", lin.Bias)
+// newIA3 makes the vector of a layer.
+func newIA3(b *Builder, lin *Linear, l Lora) tuner {
+	a := &ia3{feedforward: Lora{Targets: l.Feedforward}.adapts(lin.At())}
+	rows, columns := lin.Out, 1
+	if a.feedforward {
+		rows, columns = 1, lin.In
 	}
-	b.save(layers, l)
-	for _, m := range layers {
-		if lin, ok := m.(*Linear); ok && lin.ia3 != nil {
-			lin.ia3.vector.CastInPlace(shadow.Float32)
-		}
-	}
+	a.vector = b.Parameter(lin.At()+".ia3_l", rows, columns)
+	return a
 }
+
+func (a *ia3) parameters() []*shadow.Tensor { return []*shadow.Tensor{a.vector} }
 
 // forward is Linear.forward. base runs the layer itself.
 func (a *ia3) forward(fn *shadow.Frame, x *shadow.Tensor, base func(x *shadow.Tensor) *shadow.Tensor) *shadow.Tensor {

@@ -10,10 +10,12 @@ type Linear struct {
 	Weight, Bias *shadow.Tensor // (Out, In) and (Out); Bias may be nil
 	In, Out      int            // features
 	Unfused      bool           // the bias is added after the product, as in Falcon
+	Router       bool           // the layer chooses experts
+	Fused        bool           // a quantized layer with adapters is one of Unsloth's functions
 	flipped      bool           // the weight is transposed
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
-	ia3          *ia3
+	tuner        tuner    // another method of PEFT than LoRA; nil for none
 	output       bool     // the layer computes logits
 	parts        []string // names that LoRA targets may use for the parts of a fused layer; nil for other layers
 }
@@ -49,11 +51,13 @@ func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.output {
 		defer x.World().As(shadow.Logits)()
 	}
-	if l.ia3 != nil && !x.World().Unadapted {
-		return l.ia3.forward(fn, x, func(x *shadow.Tensor) *shadow.Tensor { return l.product(x) })
+	if l.tuner != nil && !x.World().Unadapted {
+		return l.tuner.forward(fn, x, func(x *shadow.Tensor) *shadow.Tensor { return l.product(x) })
 	}
 	adapted := l.lora != nil && !x.World().Unadapted
 	switch {
+	case l.Fuses(x):
+		return l.fused(x)
 	case l.quant != nil && adapted:
 		inner := x.World().Func(x)
 		return l.lora.forwardQuantized(fn, x, inner.Return(l.forwardQuantized(inner, x)))

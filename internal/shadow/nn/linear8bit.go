@@ -7,12 +7,12 @@ import "snug/internal/shadow"
 // LLM.int8(): bitsandbytes' 8-bit weights, 0.46 to 0.50 (nn/modules.py, autograd/_functions.py and backends/cuda/ops.py).
 // A weight has one byte per number and one float32 scale per row. Each input is quantized by rows for the product.
 //
-// Input columns with a number of 6.0 or more are multiplied in 16 bits. How many there are depends on the data; none are
-// counted here.
+// Input columns that contain a value of 6.0 or more are multiplied in 16 bits. How many there are depends on the data;
+// none are counted here.
 
 // quantize8bit is Bnb8bitQuantize in transformers 5.17 and Int8Params._quantize: the weight is on the GPU in its own
-// type, and again in float16, until its quantized form exists. Of a saved layer it returns the number that names the
-// format, which is freed when everything is loaded.
+// type, and again in float16, until its quantized form exists. For a layer that was saved in 8 bits, it returns the
+// tensor that identifies the weight format, which is freed when everything is loaded.
 func (b *Builder) quantize8bit(lin *Linear, p Quantization) (format *shadow.Tensor) {
 	w, t := b.W, lin.Weight
 	defer w.Tagged(shadow.Parameters, t.Name())()
@@ -59,7 +59,7 @@ func (q *quantState) matmul8bit(x *shadow.Tensor) *shadow.Tensor {
 		})
 }
 
-// quantizeRows is int8_vectorwise_quant of the input in float16, with a search for large numbers that finds none.
+// quantizeRows is int8_vectorwise_quant of the input in float16, with a search for outliers that finds none.
 func (q *quantState) quantizeRows(x *shadow.Tensor) (ca, sca *shadow.Tensor) {
 	w, rows := x.World(), x.Size(0)
 	fn := w.Func()
@@ -70,7 +70,7 @@ func (q *quantState) quantizeRows(x *shadow.Tensor) (ca, sca *shadow.Tensor) {
 	outliers := fn.Let(x.Abs().Compare("ge"))
 	outliers.Any(false, 0, 1).Hold().Drop()
 	if rows > 1 {
-		w.Scratch(1) // the zero that is written to the columns
+		w.Scratch(1) // the zero that is written to the outlier columns
 	}
 	w.Launch(ca, x)
 	fn.Del(&outliers)
@@ -97,8 +97,8 @@ func (q *quantState) dequantize8bit(w *shadow.World, dtype shadow.DType) *shadow
 	return weight
 }
 
-// forward8bit is Linear8bitLt.forward in peft/tuners/lora/bnb.py, 0.21. Types are converted only if autocast does not
-// convert them.
+// forward8bit is Linear8bitLt.forward in peft/tuners/lora/bnb.py, 0.21. It converts types only without autocast, which
+// would convert them itself.
 func (ad *adapter) forward8bit(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	fn.Let(result)
 	return ad.addTo(fn, x, result)

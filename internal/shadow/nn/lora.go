@@ -18,9 +18,10 @@ type Lora struct {
 	PEFT        bool                 // implement PEFT's behaviour, with adapters in float32
 	DoRA        bool                 // also train the lengths of the weights' rows
 	AsBase      bool                 // PEFT's adapters keep the type of the weights they adapt
+	Block       int                  // OFT's block size
 	Feedforward map[string]bool      // IA3's targets whose inputs are scaled, not their outputs
 	Save        []string             // layers that are trained in full: PEFT's modules_to_save
-	IA3         bool                 // train vectors that scale inputs and outputs instead: PEFT's IA3
+	Tuner       string               // one of PEFT's other methods, a key of tuners; "" for LoRA
 	Matches     func(at string) bool // instead of Targets: PEFT's target_modules as a regular expression for whole paths
 	Fresh       bool                 // in LitGPT's layers, padding makes a copy, as it did in 2023
 }
@@ -63,8 +64,8 @@ func (b *Builder) AddLora(l Lora) {
 		p.SetTrained(false)
 	}
 	layers, dtype := b.layers, b.DType
-	if l.IA3 {
-		b.addIA3(layers, l)
+	if l.Tuner != "" {
+		b.addTuner(layers, l)
 		return
 	}
 	if !l.PEFT {
@@ -111,7 +112,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 func (b *Builder) Adapted() bool {
 	return slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
-		return ok && (lin.lora != nil || lin.ia3 != nil)
+		return ok && (lin.lora != nil || lin.tuner != nil)
 	})
 }
 
@@ -203,7 +204,7 @@ func (b *Builder) TowerInput(out *shadow.Tensor) *shadow.Tensor {
 	return out
 }
 
-// Inputs makes an embedding the one that get_input_embeddings returns.
+// Inputs declares an embedding to be the one that get_input_embeddings returns.
 func (b *Builder) Inputs(e *Embedding) { b.inputs = e }
 
 // Freeze stops training the parameters whose path lies inside one of the modules. Their layers get no adapters.

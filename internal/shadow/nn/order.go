@@ -76,7 +76,7 @@ func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
 }
 
-// ToCard is model.to("cuda"). The models beside it follow.
+// ToCard is model.to("cuda"). The models beside it are moved after it.
 func (b *Builder) ToCard() {
 	b.apply((*shadow.Tensor).Fill)
 	for _, other := range b.beside {

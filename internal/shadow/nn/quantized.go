@@ -31,6 +31,8 @@ type Quantization struct {
 	Sharded  bool         // FSDP: quantized weights go to host memory, and their scales stay on the GPU
 	Prepare  bool         // prepare_model_for_kbit_training: weights that are not quantized become float32
 	Saved    bool         // the checkpoint contains quantized weights, so no weight is ever loaded in full
+	GPTQ     *GPTQ        // weights quantized by GPTQ, or nil
+	AWQ      *AWQ         // weights quantized by AWQ, or nil
 	CastBack bool         // norms, embeddings and head are cast back afterwards, as Axolotl does
 }
 
@@ -42,11 +44,19 @@ type quantState struct {
 	double  bool
 	scales  int // number of scales
 	eight   bool
+	gptq    *gptqState // for GPTQ
+	awq     bool       // for AWQ
+	zeros   int        // elements of GPTQ's zeros, if they are a parameter
 }
 
 // forwardQuantized runs a layer with a quantized weight, without its adapters.
 func (l *Linear) forwardQuantized(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
-	if l.quant.eight {
+	switch {
+	case l.quant.gptq != nil:
+		return l.forwardGPTQ(fn, x)
+	case l.quant.awq:
+		return l.forwardAWQ(fn, x)
+	case l.quant.eight:
 		return l.forward8bit(fn, x)
 	}
 	return l.forward4bit(fn, x)
@@ -54,7 +64,12 @@ func (l *Linear) forwardQuantized(fn *shadow.Frame, x *shadow.Tensor) *shadow.Te
 
 // forwardQuantized adds the adapters' output to the result of a layer with a quantized weight.
 func (ad *adapter) forwardQuantized(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
-	if ad.of.quant.eight {
+	switch {
+	case ad.of.quant.gptq != nil:
+		return ad.forwardGPTQ(fn, x, result)
+	case ad.of.quant.awq:
+		return ad.forwardAWQ(fn, x, result)
+	case ad.of.quant.eight:
 		return ad.forward8bit(fn, x, result)
 	}
 	return ad.forward4bit(fn, x, result)
@@ -63,6 +78,10 @@ func (ad *adapter) forwardQuantized(fn *shadow.Frame, x, result *shadow.Tensor) 
 // Quantize loads a model whose parameters are on the meta device: weights of linear layers are quantized,
 // except for the output layer, and everything else is loaded unchanged.
 func (b *Builder) Quantize(p Quantization) {
+	if p.GPTQ != nil || p.AWQ != nil {
+		b.loadPacked(p)
+		return
+	}
 	layers := map[*shadow.Tensor]*Linear{}
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && (!lin.output || b.WholeQuantized) {
@@ -166,7 +185,7 @@ func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 func (b *Builder) quantizedAway() (n int) {
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && lin.quant != nil {
-			n += lin.In*lin.Out - lin.Weight.Numel()
+			n += lin.In*lin.Out - lin.Weight.Numel() - lin.quant.zeros
 		}
 	}
 	return n

@@ -25,6 +25,7 @@ type FlatSharding struct {
 	Param  shadow.DType // MixedPrecision's param_dtype; None keeps the type of the parameters
 	Reduce shadow.DType // reduce_dtype; None means Param
 	Keeps  bool         // the recomputation of a block runs through its unit's hooks, which keep the block's input
+	Whole  bool         // trained parameters are ignored_modules: each process has all of them
 	Mixes  bool         // use_orig_params with only blocks as units, which mix trained and frozen parameters
 }
 
@@ -38,8 +39,9 @@ type FSDP1 struct {
 	post  uint16      // the stream that reduces gradients
 	order []*flatUnit // units in the order in which their first forwards ended
 	kept  []*shadow.Tensor
-	begun bool // the first forward has begun
-	holds bool // gradients stay unsharded and are reduced in a later backward
+	whole []*shadow.Tensor // trained parameters that are not sharded
+	begun bool             // the first forward has begun
+	holds bool             // gradients stay unsharded and are reduced in a later backward
 }
 
 // Held1 is FSDP1 with gradients reduced only in the last backward before an update. The other backwards run under
@@ -60,6 +62,7 @@ type flatUnit struct {
 	numel   int              // elements of the flat parameter without padding
 	place   int              // position in FSDP1.order, from 1; 0 before the first forward
 	state   training
+	needed  bool // a backward will gather it: its output required a gradient
 	live    bool // the storage of flat is allocated
 	watched bool // nothing is trained, so the gradient of the input releases the parameters
 	arrived int  // number of members whose gradients have arrived
@@ -78,6 +81,11 @@ func NewFSDP1(b *nn.Builder, how FlatSharding) *FSDP1 {
 	f.units = []*flatUnit{root}
 	at := map[string]*flatUnit{"": root}
 	for _, p := range f.inOrder(b) {
+		if how.Whole && p.RequiresGrad() {
+			p.Fill()
+			f.whole = append(f.whole, p)
+			continue
+		}
 		path := f.unitOf(b, p)
 		u := at[path]
 		if u == nil {
@@ -187,7 +195,7 @@ func (f *FSDP1) Shards() (out []*shadow.Tensor) {
 			out = append(out, u.shard)
 		}
 	}
-	return out
+	return append(out, f.whole...)
 }
 
 // Forward runs the root's forward around the model's.
@@ -232,7 +240,7 @@ func (f *FSDP1) finish() {
 			u.postBackward()
 		}
 		u.reshard()
-		u.state, u.watched = idle, false
+		u.state, u.watched, u.needed = idle, false, false
 	}
 	for _, x := range slices.Backward(f.kept) {
 		x.Drop()

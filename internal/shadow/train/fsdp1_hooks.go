@@ -48,10 +48,12 @@ func (u *flatUnit) PostForward(out *shadow.Tensor) {
 	if !u.root {
 		u.reshard()
 	}
+	u.needed = out.RequiresGrad() && u.f.w.GradEnabled()
 	out.BeforeBackward(u.preBackward)
 }
 
-// preBackward gathers the unit again, and starts gathering the unit whose backward is next.
+// preBackward gathers the unit again, and starts gathering the unit whose backward is next, unless that unit has only
+// run without gradients so far, as inside reentrant checkpointing.
 func (u *flatUnit) preBackward() {
 	if u.state == preBackward {
 		return
@@ -59,7 +61,8 @@ func (u *flatUnit) preBackward() {
 	u.state = preBackward
 	u.unshard()
 	u.f.w.Gathered()
-	if u.place > 1 {
+	u.needed = false
+	if u.place > 1 && u.f.order[u.place-2].needed {
 		u.f.order[u.place-2].unshard()
 	}
 }

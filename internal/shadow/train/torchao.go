@@ -4,9 +4,9 @@ package train
 
 import "snug/internal/shadow"
 
-// torchao's AdamW8bit (optim/adam.py and subclass_8bit.py, 0.18), with the block size that transformers 5.17 passes. Its
-// update of one parameter is compiled. It was recorded with the kernels that inductor generates in PyTorch 2.11; the
-// comparison of kernels in the first step of a first run takes more, and is not counted.
+// torchao's AdamW8bit (optim/adam.py and subclass_8bit.py, 0.18), with the block size that transformers 5.17 passes.
+// The update of a parameter is compiled; it was recorded with the kernels that inductor generates in PyTorch 2.11. When
+// it is compiled for the first time, autotuning takes more memory, which is not counted.
 
 // torchaoAdam is AdamW8bit.
 type torchaoAdam struct {
@@ -33,12 +33,12 @@ func (a *torchaoAdam) Step() {
 	}
 }
 
-// quantizesState reports whether a parameter's states have 8 bits; the states of others have the parameter's type.
+// quantizesState reports whether a parameter's states have 8 bits. Otherwise they have the parameter's type.
 func quantizesState(p *shadow.Tensor) bool {
 	return p.Numel() >= least8bit && p.Numel()%blockElements == 0
 }
 
-// buffer is _new_buffer. Each state has its own table.
+// buffer is _new_buffer. Each state has its own lookup table.
 func (a *torchaoAdam) buffer(p *shadow.Tensor) {
 	if !quantizesState(p) {
 		zerosLike(p, p.DType())

@@ -21,6 +21,11 @@ export async function ask(path, question) {
   return answer(await fetch(base + path, { method: "POST", body: JSON.stringify(question), signal: abort.signal, headers: { "Content-Type": "application/json" } }));
 }
 
+// cancel stops the requests of these kinds.
+export function cancel(...paths) {
+  for (const path of paths) running.get(path)?.abort();
+}
+
 export async function upload(path, file) {
   return answer(await fetch(base + path, { method: "POST", body: file, headers: { "Content-Type": "application/octet-stream" } }));
 }

@@ -25,7 +25,8 @@ function draw(into, options, data) {
   return new uPlot({ width: Math.max(260, into.clientWidth), height: 250, ...options }, data, into);
 }
 
-// timeline draws the step as stacked areas. hovered gets the column under the pointer, or null.
+// timeline draws the step as stacked areas. hovered gets the column under the pointer and the component whose area it is
+// on, or null for either. The arrow keys move the pointer.
 export function timeline(into, t, total, hovered) {
   const n = t.reserved.length;
   if (n === 0 || t.areas.length === 0) {
@@ -47,15 +48,31 @@ export function timeline(into, t, total, hovered) {
   series.push({ label: "reserved", stroke: style("--ink"), width: 1, dash: [4, 3], points: { show: false }, value: (_, v) => (v == null ? "" : bytes(v)) });
   data.push(t.reserved);
   series[0].value = (_, v) => (v == null ? "" : phaseAt(t, v));
-  draw(into, {
+  let keyed = false; // whether a key moved the pointer, which is then on no area
+  // under returns the component at a height in the chart.
+  const under = (u, column) => {
+    const at = u.posToVal(u.cursor.top, "y"), i = stacked.findIndex((area) => at <= area[column]);
+    return i < 0 || u.cursor.top < 0 ? null : i;
+  };
+  const u = draw(into, {
     series, axes: [axis({ splits: () => t.phases.map((p) => p.column), values: (_, s) => s.map((x) => phaseAt(t, x)) }), axis({ size: 62, splits: even, values: gib })],
     scales: { x: { time: false }, y: { range: (_, lo, hi) => [0, Math.max(hi, total && total < hi * 1.6 ? total : hi) * 1.03] } },
-    hooks: { setCursor: [(u) => hovered(u.cursor.idx ?? null)], draw: [(u) => line(u, "y", total)] },
+    hooks: { setCursor: [(u) => (u.cursor.idx == null ? hovered(null, null) : hovered(u.cursor.idx, keyed ? null : under(u, u.cursor.idx)))], draw: [(u) => line(u, "y", total)] },
     legend: { show: false },
   }, data);
+  into.onkeydown = (e) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1, PageDown: 20, PageUp: -20 }[e.key];
+    if (!step) return;
+    e.preventDefault();
+    const column = Math.min(n - 1, Math.max(0, (u.cursor.idx ?? Math.max(t.peak, 0)) + step));
+    keyed = true;
+    u.setCursor({ left: u.valToPos(column, "x"), top: u.valToPos(sum[column], "y") });
+    keyed = false;
+  };
+  into.onblur = () => u.setCursor({ left: -10, top: -10 });
 }
 
-const phaseAt = (t, x) => t.phases.filter((p) => p.column <= x).at(-1)?.name ?? "";
+export const phaseAt = (t, x) => t.phases.filter((p) => p.column <= x).at(-1)?.name ?? "";
 
 // line draws the card's size.
 function line(u, scale, at) {
@@ -64,6 +81,7 @@ function line(u, scale, at) {
   if (y < u.bbox.top) return;
   u.ctx.save();
   u.ctx.strokeStyle = style("--bad");
+  u.ctx.setLineDash([]);
   u.ctx.lineWidth = 2;
   u.ctx.beginPath();
   u.ctx.moveTo(u.bbox.left, y);
@@ -77,10 +95,10 @@ export function curve(into, c, total) {
   const x = c.points.map((p) => p.batch), memory = c.points.map((p) => p.device_peak);
   const speed = c.points.map((p) => p.samples_per_second ?? null), timed = speed.some((s) => s !== null);
   const series = [{ label: "batch" }, { label: "memory", stroke: colours.activations, width: 2, value: (_, v) => (v == null ? "" : bytes(v)) }];
-  const axes = [axis({ incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 100000] }), axis({ size: 62, splits: even, values: gib })];
+  const axes = [axis({ label: "batch", labelSize: 20, labelFont: "12px system-ui", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 100000] }), axis({ size: 62, splits: even, values: gib })];
   if (timed) {
     series.push({ label: "samples/s", scale: "speed", stroke: colours.logits, width: 2, value: (_, v) => (v == null ? "" : v.toPrecision(3)) });
-    axes.push(axis({ side: 1, scale: "speed", grid: { show: false } }));
+    axes.push(axis({ side: 1, scale: "speed", grid: { show: false }, label: "samples/s", labelSize: 20, labelFont: "12px system-ui" }));
   }
   draw(into, {
     series, axes, hooks: { draw: [(u) => line(u, "y", total)] },
@@ -109,7 +127,7 @@ export function trials(into, list, best, limit) {
     return;
   }
   const most = Math.max(limit || 0, ...fit.map((t) => t.reserved)) * 1.05;
-  const points = (colour, size) => ({ paths: () => null, points: { show: true, size, fill: colour, stroke: colour } });
+  const points = (colour, size) => ({ paths: () => null, stroke: colour, width: 2, points: { show: true, size, fill: colour, stroke: colour } });
   const speed = (_, v) => (v == null ? "" : v.toPrecision(3));
   draw(into, {
     series: [
@@ -117,7 +135,7 @@ export function trials(into, list, best, limit) {
       { label: "samples/s", value: speed, ...points(colours.parameters, 9) },
       { label: "best", value: speed, ...points(colours.activations, 13) },
     ],
-    axes: [axis({ splits: even, values: gib, space: 70 }), axis({ size: 52 })],
+    axes: [axis({ splits: even, values: gib, space: 70, label: "reserved memory", labelSize: 20, labelFont: "12px system-ui" }), axis({ size: 52, label: "samples/s", labelSize: 20, labelFont: "12px system-ui" })],
     hooks: { draw: [(u) => upright(u, limit)] },
     scales: { x: { time: false, range: () => [0, most] }, y: { range: (_, lo, hi) => [0, hi * 1.15] } },
   }, [fit.map((t) => t.reserved), fit.map((t) => (best(t) ? null : t.samples_per_second)), fit.map((t) => (best(t) ? t.samples_per_second : null))]);
@@ -129,6 +147,7 @@ function upright(u, at) {
   const x = u.valToPos(at, "x", true);
   u.ctx.save();
   u.ctx.strokeStyle = style("--bad");
+  u.ctx.setLineDash([]);
   u.ctx.lineWidth = 2;
   u.ctx.beginPath();
   u.ctx.moveTo(x, u.bbox.top);

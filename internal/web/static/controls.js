@@ -24,7 +24,7 @@ export function build(settings, changed) {
 }
 
 const idOf = (s) => "set-" + s.name.replace(".", "-");
-const title = (s) => labels[s.name] ?? s.name.replaceAll("_", " ");
+const title = (s) => labels[s.name] ?? s.name[0].toUpperCase() + s.name.slice(1).replaceAll("_", " ").replaceAll(".", ": ");
 
 function set(s, value, changed) {
   if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0) || Number.isNaN(value)) delete state.values[s.name];

@@ -33,10 +33,15 @@ export function element(name, attributes = {}, ...children) {
   return e;
 }
 
-// rows fills a table: headings, then one row for each list of cells. A cell that begins with a number is right-aligned.
+// prose returns a text with the parts in backticks as code.
+export const prose = (text) => text.split("`").map((part, i) => (i % 2 ? element("code", {}, part) : part));
+
+// rows fills a table: headings, then one row for each list of cells. A cell that is a number with or without a unit is
+// right-aligned, and so is the heading of a column of such cells.
 export function rows(table, headings, list) {
-  const number = (cell) => typeof cell === "string" && /^[\d,.+−-]/.test(cell);
-  const cells = (tag, row) => row.map((c) => element(tag, { class: number(c) ? "number" : undefined, scope: tag === "th" ? "col" : undefined }, c));
+  const number = (cell) => typeof cell === "string" && /^[−-]?[\d,.]+( ([KMGT]i)?B| %| s)?$/.test(cell);
+  const numbers = headings.map((_, i) => list.some((row) => number(row[i])));
+  const cells = (tag, row) => row.map((c, i) => element(tag, { class: (tag === "th" ? numbers[i] : number(c)) ? "number" : undefined, scope: tag === "th" ? "col" : undefined }, c));
   table.replaceChildren();
   if (headings.length) table.append(element("thead", {}, element("tr", {}, ...cells("th", headings))));
   table.append(element("tbody", {}, ...list.map((row) => element("tr", {}, ...cells("td", row)))));

@@ -3,8 +3,8 @@
 
 import { get, listen, upload } from "./api.js";
 import * as charts from "./charts.js";
-import { bytes, colours, count, element, rows } from "./format.js";
-import { save, state } from "./state.js";
+import { bytes, colours, count, element, prose, rows } from "./format.js";
+import { quoted, save, state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
 let stop = () => {}, sources = [], readings = [], view = null, tunes = [];
@@ -64,14 +64,14 @@ function follow() {
 function liveCommand(source) {
   if (source.id === "gpus") return "snug watch --json";
   const name = source.id.startsWith("file-") ? source.name : "run.jsonl";
-  return `snug watch --replay ${/^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`} --json`;
+  return `snug watch --replay ${quoted(name)} --json`;
 }
 
 function showReading(r) {
   const urgent = ["leaking", "out-of-memory", "near-limit", "thrashing"].includes(r.state);
   say("live-state", `${r.state}${r.step ? `, step ${count(r.step)}` : ""}${r.pid ? `, process ${r.pid}` : ""}`, urgent);
   $("live-why").textContent = r.why;
-  $("live-advice").textContent = r.advice ? `What to do: ${r.advice}` : "";
+  $("live-advice").replaceChildren(...(r.advice ? prose(`What to do: ${r.advice}`) : []));
   rows($("live-readings"), ["time", "step", "state", "why"], readings.map((x) => [`${x.t.toFixed(1)} s`, count(x.step), x.state, x.why]).reverse());
 }
 
@@ -79,7 +79,7 @@ function showView(v) {
   view = v;
   if (v.reading.state && readings.length) { // same state, newer figures
     $("live-why").textContent = v.reading.why;
-    $("live-advice").textContent = v.reading.advice ? `What to do: ${v.reading.advice}` : "";
+    $("live-advice").replaceChildren(...(v.reading.advice ? prose(`What to do: ${v.reading.advice}`) : []));
   }
   $("live-left").textContent = v.left;
   rows($("live-cards"), ["GPU", "in use", "of", "busy"], v.cards.map((c) => [`${c.label} ${c.name}${c.silent ? " (not responding)" : ""}`, bytes(c.used), c.total ? bytes(c.total) : "", c.gpu_util === undefined ? "" : `${Math.round(c.gpu_util)} %`]));
@@ -158,7 +158,7 @@ function showTune() {
   ]));
   r.trials.forEach((t, i) => $("tune-trials").tBodies[0].rows[i].classList.toggle("best", Boolean(isBest(t))));
   charts.trials($("tune-chart"), r.trials, isBest, r.limit);
-  $("tune-decisions").replaceChildren(...r.decisions.map((d) => element("li", {}, `${d.decision}${d.next ? ` to ${name(d.next)}` : ""}: ${d.why}`)));
+  $("tune-decisions").replaceChildren(...r.decisions.map((d) => element("li", {}, `${d.decision}${d.next ? ` ${d.decision === "start" ? "with" : "to"} ${name(d.next)}` : ""}: ${d.why}`)));
   $("tune-notes").replaceChildren(...(r.notes ?? []).map((n) => element("li", {}, n)));
 }
 

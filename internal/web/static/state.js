@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run that the page shows. It is in the page's address, so that a link shows the same run.
 
-export const state = { model: "llama-3.2-1b", gpu: "", values: { batch: 4, seq: 1024, precision: "amp-bf16" }, config: null, profile: "", view: "plan", source: "", tune: "" };
+export const state = { model: "llama-3.2-1b", gpu: "", values: { batch: 4, seq: 1024, precision: "amp-bf16" }, config: null, profile: "", view: "plan", source: "", tune: "", snapshot: "", target: "" };
+
+// Parts of the address that are not settings.
+const places = ["model", "gpu", "profile", "view", "source", "tune", "snapshot", "target"];
 
 // load reads the run from the address.
 export function load(settings) {
@@ -11,7 +14,7 @@ export function load(settings) {
   state.values = {};
   for (const [key, text] of query) {
     if (key === "config") state.config = JSON.parse(text);
-    else if (key === "model" || key === "gpu" || key === "view" || key === "source" || key === "tune") state[key] = text;
+    else if (places.includes(key)) state[key] = text;
     else if (known.has(key)) state.values[key] = parse(known.get(key), text);
   }
 }
@@ -31,12 +34,15 @@ export function parse(setting, text) {
 export function save() {
   const query = new URLSearchParams();
   if (state.config) query.set("config", JSON.stringify(state.config));
-  else if (!state.profile) query.set("model", state.model);
+  else if (state.profile) query.set("profile", state.profile);
+  else query.set("model", state.model);
   if (state.gpu) query.set("gpu", state.gpu);
   for (const [name, value] of Object.entries(state.values)) query.set(name, value);
   if (state.view !== "plan") query.set("view", state.view);
   if (state.view === "live" && state.source) query.set("source", state.source);
   if (state.view === "tune" && state.tune) query.set("tune", state.tune);
+  if (state.view === "snapshot" && state.snapshot) query.set("snapshot", state.snapshot);
+  if (state.target) query.set("target", state.target);
   history.replaceState(null, "", "#" + query);
 }
 
@@ -58,9 +64,17 @@ export function question() {
   return state.gpu ? { setup: setup(), gpu: state.gpu } : { setup: setup() };
 }
 
-// command returns the equivalent command line.
-export function command(settings) {
-  const words = ["snug", "estimate"];
+// planQuestion adds the effective batch that the user asked for.
+export function planQuestion(q) {
+  return Number(state.target) > 0 ? { ...q, target_effective_batch: Number(state.target) } : q;
+}
+
+// quoted returns a word as a shell needs it.
+export const quoted = (word) => (/^[\w./:,=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+// command returns the equivalent command line of a verb, for a card or for this run's own.
+export function command(settings, verb = "estimate", gpu = state.gpu) {
+  const words = ["snug", verb];
   if (state.profile) words.push("--model", "memory.snug");
   else if (state.config) words.push("--config", "config.json");
   else words.push(state.model);
@@ -71,6 +85,7 @@ export function command(settings) {
     else if (s.flag && s.kind === "true or false") words.push(value ? s.flag : `${s.flag}=false`);
     else if (s.flag) words.push(s.flag, String(value));
   }
-  if (state.gpu) words.push("--gpu", state.gpu);
-  return words.map((w) => (/^[\w./:,=+-]+$/.test(w) ? w : `'${w.replaceAll("'", `'\\''`)}'`)).join(" ");
+  if (gpu) words.push("--gpu", gpu);
+  if (verb === "optimize" && state.target) words.push("--target-effective-batch", state.target);
+  return words.map(quoted).join(" ");
 }

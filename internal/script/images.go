@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"snug/internal/shadow"
+)
+
+// torch.nn.functional's functions of images, for models that a script writes itself. A kernel that is not square, or
+// dilated, is not followed.
+
+func registerImages() {
+	for name, f := range map[string]func(*interpreter, arguments) value{
+		"conv2d": conv2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
+		"adaptive_avg_pool2d": adaptiveAvgPool2d, "interpolate": interpolate,
+	} {
+		natives["torch.nn.functional."+name] = f
+	}
+}
+
+// pair returns a height and a width: two numbers, or one for both.
+func pair(v value) (height, width int, ok bool) {
+	switch v := v.(type) {
+	case int:
+		return v, v, true
+	case sizeValue:
+		if len(v) == 2 {
+			return v[0], v[1], true
+		}
+	case *list:
+		if len(v.items) == 2 {
+			h, okH := v.items[0].(int)
+			w, okW := v.items[1].(int)
+			return h, w, okH && okW
+		}
+	}
+	return 0, 0, false
+}
+
+// side returns a size that is the same in both directions.
+func side(v value) (int, bool) {
+	h, w, ok := pair(v)
+	return h, ok && h == w
+}
+
+// image returns an argument if it is a batch of images on the card.
+func image(a arguments) (*shadow.Tensor, bool) {
+	x, ok := card(a, 0, "input")
+	return x, ok && x.Dim() == 4
+}
+
+// conv2d implements F.conv2d(input, weight, bias, stride, padding, dilation, groups).
+func conv2d(in *interpreter, a arguments) value {
+	x, ok := image(a)
+	weight, okW := card(a, 1, "weight")
+	if !ok || !okW {
+		return unknown{}
+	}
+	kernel := weight.Size(2)
+	stride, okS := side(a.or(3, "stride", 1))
+	padding, okP := side(a.or(4, "padding", 0))
+	if word, _ := a.or(4, "padding", 0).(string); word == "valid" || word == "same" && kernel%2 == 1 {
+		padding, okP = map[string]int{"same": kernel / 2}[word], true
+	}
+	dilation, okD := side(a.or(5, "dilation", 1))
+	groups, okG := a.or(6, "groups", 1).(int)
+	if !okS || !okP || !okD || !okG || dilation != 1 || weight.Size(3) != kernel {
+		in.note("only convolutions with square kernels and without dilation are followed")
+		return unknown{}
+	}
+	return x.Conv2d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Groups: groups}).Hold()
+}
+
+// batchNorm implements F.batch_norm(input, running_mean, running_var, weight, bias, training).
+func batchNorm(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	weight, bias := optional(a, 3, "weight"), optional(a, 4, "bias")
+	mean, variance := optional(a, 1, "running_mean"), optional(a, 2, "running_var")
+	if !ok {
+		return unknown{}
+	}
+	if training, known := a.or(5, "training", false).(bool); known && !training {
+		return x.MulScalar().Hold()
+	}
+	if weight == nil || mean == nil {
+		in.note("only the result of a batch norm without weights or statistics is counted; the run needs a little more memory")
+		return x.MulScalar().Hold()
+	}
+	return x.BatchNorm(weight, bias, mean, variance).Hold()
+}
+
+// groupNorm implements F.group_norm(input, num_groups, weight, bias).
+func groupNorm(in *interpreter, a arguments) value {
+	x, ok := image(a)
+	groups, known := a.or(1, "num_groups", nil).(int)
+	weight := optional(a, 2, "weight")
+	if !ok || !known || weight == nil {
+		in.noteTensors("group_norm", a)
+		return unknown{}
+	}
+	return x.GroupNorm(groups, weight, optional(a, 3, "bias")).Hold()
+}
+
+// window returns the size and movement of a pooling window.
+func window(in *interpreter, a arguments, name string) (kernel int, c shadow.Conv, ok bool) {
+	kernel, ok = side(a.or(1, "kernel_size", nil))
+	stride := a.or(2, "stride", nil)
+	if stride == nil {
+		stride = kernel
+	}
+	step, okS := side(stride)
+	padding, okP := side(a.or(3, "padding", 0))
+	if !ok || !okS || !okP || step < 1 {
+		in.note("%s is followed only with a square window", name)
+		return 0, c, false
+	}
+	return kernel, shadow.Conv{Stride: step, Padding: padding, Groups: 1}, true
+}
+
+// maxPool2d implements F.max_pool2d(input, kernel_size, stride, padding).
+func maxPool2d(in *interpreter, a arguments) value {
+	x, ok := image(a)
+	kernel, c, known := window(in, a, "max_pool2d")
+	if !ok || !known {
+		return unknown{}
+	}
+	return x.MaxPool2d(kernel, c).Hold()
+}
+
+// avgPool2d implements F.avg_pool2d(input, kernel_size, stride, padding).
+func avgPool2d(in *interpreter, a arguments) value {
+	x, ok := image(a)
+	kernel, c, known := window(in, a, "avg_pool2d")
+	if !ok || !known {
+		return unknown{}
+	}
+	return x.AvgPool2d(kernel, c).Hold()
+}
+
+// adaptiveAvgPool2d implements F.adaptive_avg_pool2d(input, output_size).
+func adaptiveAvgPool2d(in *interpreter, a arguments) value {
+	x, ok := image(a)
+	size, known := side(a.or(1, "output_size", nil))
+	if !ok || !known {
+		in.noteTensors("adaptive_avg_pool2d", a)
+		return unknown{}
+	}
+	if size == 1 {
+		return x.AdaptiveAvgPool2d().Hold()
+	}
+	return x.Resampled("_adaptive_avg_pool2d", size, size, true).Hold()
+}
+
+// interpolate implements F.interpolate(input, size, scale_factor, mode) for images.
+func interpolate(in *interpreter, a arguments) value {
+	x, ok := image(a)
+	if !ok {
+		in.noteTensors("interpolate", a)
+		return unknown{}
+	}
+	height, width, known := pair(a.or(1, "size", nil))
+	if by, scaled := number(a.or(2, "scale_factor", nil)); !known && scaled {
+		height, width, known = int(float64(x.Size(2))*by), int(float64(x.Size(3))*by), true
+	}
+	if !known {
+		in.noteTensors("interpolate", a)
+		return unknown{}
+	}
+	return x.Resampled("upsample2d", height, width, false).Hold()
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+
+	"snug/internal/setup"
+	"snug/internal/shadow"
+)
+
+// A script is followed on one GPU only. Of a run on several GPUs it still shows the precision, the optimizer and the other
+// settings that nothing else gives.
+
+// followsAlone reports whether a setup on several GPUs has a script that is followed on one GPU only.
+func followsAlone(s *setup.Setup) bool {
+	return s.Script.Readable() && s.Script.File != nil && s.Dist != nil && !s.FollowsOverGPUs() && s.Model.Program == nil
+}
+
+// runSpread runs snug's own loop on several GPUs, with the settings of the script.
+func runSpread(s *setup.Setup, o Options) (*Result, error) {
+	if s.Script.Accumulation() == 0 && !s.Script.Abandoned() {
+		one := *s
+		one.Dist = nil
+		_, err := runLoop(&one, Options{Card: o.Card, Stop: o.Stop, MaxEvents: o.MaxEvents})
+		if o.Stop != nil && o.Stop() != nil {
+			return nil, o.Stop()
+		}
+		if err != nil {
+			s.Script.Abandon()
+			s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v), so settings that only its code shows are not counted", s.Loop, err)})
+		}
+	}
+	if s.Script.OwnModel() {
+		return nil, setup.Unsimulated(fmt.Sprintf("%s builds its own model, which is simulated on one GPU only; record the run: snug profile -- python3 %s", s.Script.Path(), s.Loop))
+	}
+	return runLoop(withoutScript(s), o)
+}
+
+// withoutScript returns a setup for snug's own loop, with what its script has shown.
+func withoutScript(s *setup.Setup) *setup.Setup {
+	plain := *s
+	plain.Model.Classes = s.Script.Classes()
+	plain.Script, plain.Model.Head, plain.Checkpointing = nil, s.TrainedHead(), s.Recomputes()
+	if p := s.ComputesIn(); p != s.Precision {
+		plain.Precision, plain.Weights = p, ""
+	}
+	if in := s.Script.Weights(); in != "" && autocastType(plain.Precision) != shadow.None && !s.Says("weights") {
+		plain.Weights = in
+	}
+	if optimizer := s.Script.Optimizer(); optimizer != "" && !s.Says("optimizer") {
+		plain.Optimizer = optimizer
+	}
+	if n := s.Script.Accumulation(); n > 0 && !s.Says("accumulation") {
+		plain.Accumulation = n
+	}
+	return &plain
+}
