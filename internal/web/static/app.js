@@ -26,6 +26,7 @@ function changed() {
   $("cards-command").textContent = command(settings, "optimize", "all");
   cancel("/timeline", "/curve", "/optimize", "/compare");
   if (performance.now() - asked > 500) cancel("/estimate");
+  for (const id of ["ladder", "cards"]) outdated(id, true);
   clearTimeout(planTimer);
   planTimer = setTimeout(state.view === "cards" ? compareCards : findBest, 400);
   stale = true;
@@ -138,6 +139,12 @@ function showCurve(c) {
 
 // ---- plans
 
+// outdated marks a table whose rows belong to earlier settings.
+function outdated(id, is) {
+  $(id).classList.toggle("stale", is);
+  $(id).setAttribute("aria-busy", String(is));
+}
+
 const speed = (c) => (c.samples_per_second ? `${c.samples_per_second.toPrecision(3)}` : "");
 
 // words describes settings: all of them, or only those that differ from others.
@@ -151,7 +158,7 @@ function words(s, others = {}) {
 async function findBest() {
   if (!state.gpu) return showPlan(null, "Choose a card first.");
   $("plan-text").textContent = "Searching…";
-  $("ladder").classList.add("stale");
+  outdated("ladder", true);
   try {
     showPlan(await ask("/optimize", planQuestion(question())));
   } catch (e) {
@@ -161,7 +168,7 @@ async function findBest() {
 
 function showPlan(p, text) {
   shown.plan = p;
-  $("ladder").classList.remove("stale");
+  outdated("ladder", false);
   const best = p?.recommended;
   $("plan-text").textContent = !p ? text : best
     ? `${p.change || "Nothing to change"}: ${bytes(best.estimate.device_peak)}${best.samples_per_second ? `, ${speed(best)} samples/s (now ${speed(p.current) || "does not fit"})` : ""}.`
@@ -193,7 +200,7 @@ function rebuild() {
 
 async function compareCards() {
   $("compare-text").textContent = "Searching all cards…";
-  $("cards").classList.add("stale");
+  outdated("cards", true);
   try {
     const out = await ask("/compare", planQuestion({ setup: setup() }));
     shown.cards = out;
@@ -202,12 +209,12 @@ async function compareCards() {
     const list = fits.sort((a, b) => (b.recommended.samples_per_second ?? 0) - (a.recommended.samples_per_second ?? 0))
       .map((c) => [c.gpu, bytes(c.total), speed(c.recommended), percent(c.recommended.estimate.device_peak, c.total), words(c.recommended.settings)]);
     rows($("cards"), ["card", "memory", "samples/s", "used", "batch × accumulation, settings"], list);
-    $("cards").classList.remove("stale");
   } catch (e) {
     if (isAbort(e)) return;
     $("compare-text").textContent = e.message;
     $("cards").replaceChildren();
   }
+  outdated("cards", false);
 }
 
 // ---- snapshots
