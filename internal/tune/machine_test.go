@@ -31,6 +31,7 @@ type variant struct {
 	broken      bool    // every trial crashes
 	unpredicted bool
 	linear      bool // speeds are predicted as if a forward pass took no time per sample
+	flat        bool // all batches are predicted to be equally fast, as from recordings at tiny batches
 }
 
 func (v variant) memory(batch int) float64 { return v.base + v.each*float64(batch) }
@@ -62,8 +63,11 @@ func (m *machine) candidates() (out []Candidate, start int) {
 			}
 			if !v.unpredicted {
 				x.Predicted, x.Expected = uint64(v.memory(batch)*v.offMemory), v.rate(batch)*v.offSpeed
-				if v.linear {
+				switch {
+				case v.linear:
 					x.Expected = v.rate(1) * float64(batch)
+				case v.flat:
+					x.Expected = v.rate(1)
 				}
 			}
 			if x.Predicted <= m.limit && x.Expected > best {

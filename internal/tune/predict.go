@@ -110,6 +110,9 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 		}
 		rate, known := c.rate(*x, best)
 		hope := rate * (1 + doubts[min(known, len(doubts)-1)])
+		if known < 2 { // how speed grows with the batch is not known yet, and noise must not hide it
+			hope *= 1 + max(leastNoise, best.Noise) - leastNoise
+		}
 		if hope > most*alike || next != nil && hope > most/alike && c.nearer(*x, *next) {
 			next, most, expects = x, hope, rate
 		}

@@ -78,6 +78,24 @@ func TestClimbFinds(t *testing.T) {
 	}
 }
 
+// However much the measurements vary, a climb does not end at its first batch just because the predictions see no
+// difference between batches.
+func TestClimbLeavesAFlatPrediction(t *testing.T) {
+	for _, noise := range []float64{0, 0.01, 0.02, 0.05, 0.1, 0.2} {
+		m := usual(noise)
+		m.variants = m.variants[:1]
+		m.each(func(v *variant) { v.fixed, v.flat = 0.06, true })
+		climb, err := m.climb(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := climb.Best()
+		if short := 1 - m.variant(best.Variant).rate(best.Batch)/m.best(); short > 0.03+2*noise {
+			t.Errorf("noise of %g: %s is %.1f %% slower than the best; tried %v", noise, best.Name(), 100*short, keys(climb))
+		}
+	}
+}
+
 func (m *machine) each(change func(*variant)) {
 	for i := range m.variants {
 		change(&m.variants[i])
