@@ -80,13 +80,14 @@ func (s *Setup) largestBatch() (field string, samples int) {
 	return "batch", s.Batch
 }
 
-// completeEvaluation returns an error if the script has its own evaluation, or the model has no logits to keep.
+// completeEvaluation returns an error if the script's own evaluation is followed, or if the model has no logits to keep. On several
+// GPUs scripts are not followed, so the setting counts.
 func (s *Setup) completeEvaluation() error {
 	e := s.Evaluation
 	switch {
 	case e == nil:
 		return nil
-	case s.Script != nil && s.Script.File != nil:
+	case s.Script != nil && s.Script.File != nil && (s.Dist == nil || s.FollowsOverGPUs()):
 		return Wrong("{evaluation}: %s has its own evaluation, which is read from it; remove the setting, or use {loop=script}", s.loopName())
 	case e.KeepsLogits && s.Model.Head == "encoder":
 		return Wrong("{evaluation.keeps_logits}: %s is trained as an encoder, which has no logits; remove it", s.Model.Title())
