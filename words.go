@@ -207,7 +207,7 @@ type QuantMethod string
 // The methods.
 const (
 	BitsAndBytes QuantMethod = "bitsandbytes" // the default: weights are quantized while they are loaded
-	GPTQ         QuantMethod = "gptq"         // weights were quantized before
+	GPTQ         QuantMethod = "gptq"         // weights are already quantized
 	AWQ          QuantMethod = "awq"          // the same, in another layout
 )
 

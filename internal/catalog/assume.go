@@ -29,8 +29,8 @@ var (
 var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
 // Assume returns the known model that a name or a path refers to under another owner or in another folder, and a
-// description of it; nil if there is none. A checkpoint saved in 4 bits has the quantization_config that
-// bitsandbytes saves, and one quantized by GPTQ or AWQ what its name says.
+// description of it; nil if there is none. For a checkpoint saved in 4 bits, the model has the quantization_config that
+// bitsandbytes saves; for one quantized by GPTQ or AWQ, the one that its name implies.
 func Assume(name string) (*Entry, string) {
 	own := words(lastElement(name))
 	kept, format := unquantized(own)

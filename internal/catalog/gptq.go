@@ -29,7 +29,7 @@ func withoutGroups(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return bitsWord.In(w) || groupWord.In(w) })
 }
 
-// savedPacked returns the quantization_config of a checkpoint that GPTQ or AWQ quantized, as far as its name says, and a
+// savedPacked returns the quantization_config of a checkpoint that GPTQ or AWQ quantized, as far as its name gives it, and a
 // description. Groups have 128 inputs unless the name says otherwise.
 func savedPacked(format string, words []string) (config map[string]any, text string) {
 	config = map[string]any{"quant_method": strings.ToLower(format)}

@@ -149,8 +149,8 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	return err
 }
 
-// misses reports whether a card has no settings that fit. With --gpu all, which asks for the cards that do, it reports
-// whether none has.
+// misses reports whether some card has no settings that fit. With --gpu all, the question is which cards have some, and
+// misses reports whether none has.
 func (o *optimizeOptions) misses(plans []*plan.Plan) bool {
 	if strings.EqualFold(o.gpu, "all") {
 		return fitting(plans) == 0

@@ -9,8 +9,8 @@ import (
 	"snug/internal/setup"
 )
 
-// beneath returns the fields of files that flags are laid over, without those that the flags replace together with others,
-// and notes on them.
+// beneath returns the fields of files that flags then override. It omits fields that depend on one that the flags replace:
+// with another model, for example, the script's loop. The notes say what that means for the figures.
 func beneath(files, over map[string]any) (out map[string]any, notes []string) {
 	out = maps.Clone(files)
 	if text, _ := over["lengths"].(string); text != "" && !setup.AreSamples(text) {
@@ -34,7 +34,7 @@ func beneath(files, over map[string]any) (out map[string]any, notes []string) {
 	name, _ := model["name"].(string)
 	if old, _ := theirs["name"].(string); setup.ReadsScript(loop) && over["loop"] == nil && !setup.SameModel(name, old) {
 		delete(out, "loop")
-		notes = append(notes, fmt.Sprintf("%s loads its own model, so its loop is not followed with another: the figures assume that each step runs in its own function, and may be too low", setup.ScriptOf(loop)))
+		notes = append(notes, fmt.Sprintf("%s loads its own model, so its loop is not used with a different one: the figures assume that each step runs in its own function, and may be too low", setup.ScriptOf(loop)))
 	}
 	return out, notes
 }

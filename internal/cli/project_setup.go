@@ -69,7 +69,8 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	return p.describing(project, out), nil
 }
 
-// follows records how the project's script is followed.
+// follows records what following the project's script depends on: whether the script builds the model, whether the user
+// named the loop, and the program's own flags.
 func (f *setupFlags) follows(project *config.Project, over map[string]any) {
 	f.standsFor = project.BuildsModel() && over["model"] == nil
 	f.guessed, f.takes = over["loop"] == nil && !f.standsFor, project.ProgramFlags()
@@ -175,7 +176,7 @@ func (f *projectFlags) completedBy(env Env, over map[string]any, needsBatch bool
 }
 
 // standsAlone reports whether the flags name a script that describes its run by itself: the folder's files name no
-// model, or the script is another one than theirs.
+// model, and use a different script or give it no arguments.
 func (f *projectFlags) standsAlone(over map[string]any, project *config.Project) bool {
 	loop, _ := over["loop"].(string)
 	if !setup.ReadsScript(loop) {
@@ -205,7 +206,7 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	if field == meaning.Weights || field == meaning.Training {
 		return model["profile"] == nil
 	}
-	if field == "model" { // a head alone names none
+	if field == "model" { // a head alone is not a model
 		return model["name"] == nil && model["config"] == nil && model["profile"] == nil && model["custom"] == nil
 	}
 	outer, inner, nested := strings.Cut(field, ".")

@@ -108,7 +108,7 @@ func private(m *Message, s string)   { m.Private, m.known.private = m.bytes(s), 
 
 func unallocated(m *Message, s string) { m.Unallocated, m.known.unallocated = m.bytes(s), true }
 
-// allocatedBefore is allocated in the words of PyTorch up to 2.0.
+// allocatedBefore sets the allocated memory from a message of PyTorch 2.0 or earlier.
 func allocatedBefore(m *Message, s string) {
 	allocated(m, s)
 	m.older = true

@@ -12,7 +12,7 @@ import (
 // micro-batches, and a note if LitGPT's own model is not simulated.
 func gradientNotes(s *setup.Setup, name func(field string) string) (out []string) {
 	if s.Loop == setup.LitGPTLoop && !s.HasLitGPTsModel() {
-		out = append(out, "LitGPT's own model and loss are not simulated for this run; those of transformers are used instead, which was off by up to a sixth in measured runs")
+		out = append(out, "LitGPT's own model and loss are not simulated for this run; those of transformers are used instead, and in measured runs the figures were off by up to a sixth")
 	}
 	if s.MixesUnits() {
 		out = append(out, "each block is one FSDP unit, adapters and frozen weights together, as in LitGPT: the frozen weights get gradients too"+unnamed(s, name))

@@ -51,7 +51,7 @@ func (t *Tensors) Held(columns, most int) (groups []Group, held [][]Held) {
 	return groups, held
 }
 
-// highestInColumns returns the event with the most allocated bytes in each column of a step, the last of several.
+// highestInColumns returns the event with the most allocated bytes in each column of a step; of several equal ones, the last.
 func (a *Answer) highestInColumns(from, to, columns int) []int {
 	out, most := make([]int, columns), make([]uint64, columns)
 	sizes, all := make([]uint64, a.run.trace.Allocations()), uint64(0)

@@ -124,9 +124,9 @@ func (r *run) tooLong(s *setup.Setup) error {
 	up := s.Seq * max(maxUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
 	const what = "a model that runs token by token is simulated up to " // the limit follows
 	if s.Allocator != "" {
-		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: with these options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or omit {allocator}", s.Seq, s.Allocator, millions(maxUnfolded), up)}
+		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: with these options "+what+"%s allocations and frees, which this run reaches at {seq} %d; shorten it, or omit {allocator}", s.Seq, s.Allocator, millions(maxUnfolded), up)}
 	}
-	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: with that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or use PyTorch 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
+	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: with that version "+what+"%s allocations and frees, which this run reaches at {seq} %d; shorten it, or use PyTorch 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
 }
 
 // Plays reports whether a search may play the run with other allocator options. It may not if those options require

@@ -82,7 +82,7 @@ func TestTooLong(t *testing.T) {
 		{map[string]any{"seq": 1e6}, []string{"seq 1000000", "4.0 million", "250000 memory segments", "shorten seq"}},
 		{map[string]any{"seq": 1e6, "batch": 64.0}, []string{"8 TiB", "lower batch"}},
 		{map[string]any{"model": map[string]any{"name": "mamba-2.8b"}, "seq": 1e6, "batch": 16.0}, []string{"1.0 million", "lower batch"}},
-		{map[string]any{"seq": 8192.0, "allocator": "expandable_segments:True"}, []string{"allocator", "3.3 million", "which is seq 20"}},
+		{map[string]any{"seq": 8192.0, "allocator": "expandable_segments:True"}, []string{"allocator", "3.3 million", "reaches at seq 20"}},
 		{map[string]any{"seq": 8192.0, "versions": map[string]any{"torch": "2.12"}}, []string{"versions.torch 2.12", "use PyTorch 2.11"}},
 	} {
 		_, err := Estimate(named(t, mamba(c.more)), anyCard())

@@ -145,7 +145,7 @@ func weightless(s *setup.Setup) (out []string) {
 	}
 	switch q := s.Quantization; {
 	case q.ByGPTQ() && q.Kernel != setup.TritonV2:
-		out = append(out, "dequantizing weights with GPTQModel's layers is counted as compiled; if PyTorch gives up compiling it, the run needs more memory")
+		out = append(out, "the dequantization in GPTQModel's layers is counted as compiled; if PyTorch gives up compiling it, the run needs more memory")
 	case q != nil && q.Bits == setup.EightBits && !q.Packed():
 		out = append(out, "input columns that contain values of 6 or more are multiplied in 16 bits; how many there are depends on the data, and none are counted, so the run needs slightly more memory")
 	}

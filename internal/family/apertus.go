@@ -44,7 +44,7 @@ func newApertusMLP(b *nn.Builder, c *Config, at string, s llamaShape) *nemotronM
 	return m
 }
 
-// xielu is XIELUActivation without its CUDA kernel, which is a package of its own.
+// xielu is XIELUActivation without its CUDA kernel, which is in a separate package.
 type xielu struct {
 	shadow.Path
 	alphaP, alphaN *shadow.Tensor // (1)

@@ -15,7 +15,7 @@ import (
 type autoencoderKL struct {
 	w                *shadow.World
 	latent           int // channels of a latent image
-	factor           int // how many times as wide and high an image is as its latent image
+	factor           int // width of an image divided by the width of its latent image
 	convIn, convOut  *nn.Conv2d
 	down             []*encoderBlock
 	mid              *encoderBlock

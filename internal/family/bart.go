@@ -31,8 +31,8 @@ type bartKind struct {
 	embedNorm bool                                       // the embeddings are normalised
 	finalNorm bool                                       // the last layer's result is normalised
 	unbiased  bool                                       // logits have no bias
-	keepsOnes bool                                       // the decoder's mask does not replace the variable with its ones
-	rebinds   bool                                       // the decoder's positions replace the variable with their ids
+	keepsOnes bool                                       // the decoder's mask has its own variable, so the mask of ones stays alive
+	rebinds   bool                                       // the decoder's position embeddings replace their ids in one variable
 	places    places                                     // positions; nil means learned ones
 	shift     func(labels *shadow.Tensor) *shadow.Tensor // computes the decoder's input from its labels; nil means shiftRight
 }

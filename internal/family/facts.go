@@ -75,8 +75,8 @@ type Facts struct {
 	Vision *Vision
 	// LMHead means that the class name ends in LMHeadModel, not ForCausalLM.
 	LMHead bool
-	// EagerBefore is the first release of transformers with more than eager attention for the model: 500 is 5.0. Releases
-	// before it compute eager attention, unless they are asked for another.
+	// EagerBefore is the first release of transformers that has sdpa attention for the model: 500 is 5.0. If earlier
+	// releases are asked for sdpa, they compute eager attention.
 	EagerBefore int
 	// ByToken means that the model runs a loop over tokens.
 	ByToken bool

@@ -73,7 +73,7 @@ func NewPrefixed(b *nn.Builder, c *Config, m Model, run Run, p Prompt) (Model, e
 	}
 	out := &prefixed{Model: m, net: net{b.W, run}, shape: c.prefixShape(), dtype: b.DType}
 	if all := NewConfig(c.Complete()); all.Int("d_kv", out.shape.width) != out.shape.width || all.Int("num_decoder_layers", out.shape.layers) != out.shape.layers {
-		return nil, refuse("lora.tuner", "PEFT's prefix does not fit the decoder's keys (d_model / num_heads wide, in num_layers layers), and fails; choose another tuner")
+		return nil, refuse("lora.tuner", "PEFT's prefix (d_model / num_heads wide, in num_layers layers) does not match the decoder's keys, so the run would fail; choose another tuner")
 	}
 	token := out.shape.heads * out.shape.width
 	whole := 2 * out.shape.layers * token
@@ -108,7 +108,7 @@ func (c *Config) prefixShape() prefixShape {
 	return s
 }
 
-// prefixable lists the model types whose attention is recorded with a prefix.
+// prefixable lists the model types whose simulation was compared with recordings with a prefix.
 var prefixable = []string{
 	"bert", "bloom", "exaone4", "gemma", "glm", "glm4", "gpt2", "gpt_neox", "gpt_oss", "gptj", "granite", "granitemoe", "llama", "mistral",
 	"mixtral", "phi", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "starcoder2", "t5",
@@ -132,8 +132,8 @@ func (m *prefixed) Loss(b Batch) *shadow.Tensor {
 	return fn.Return(m.Model.Loss(b))
 }
 
-// fill is get_prompt: it makes the cache that the layers extend. A decoder beside an encoder gets a second cache, for what it sees
-// of the encoder, which is dropped again.
+// fill is get_prompt: it makes the cache that the layers extend. A model with an encoder and a decoder gets a second cache,
+// for cross-attention, which is dropped again.
 func (m *prefixed) fill() {
 	fn, s := m.w.Func(), m.shape
 	B, V, each := m.run.Batch, m.run.Prefix.Tokens, 2

@@ -49,7 +49,7 @@ func NewPrompted(b *nn.Builder, c *Config, m Model, run Run, p Prompt) (Model, e
 	return out, nil
 }
 
-// promptable lists the model types that are recorded with embeddings in place of tokens.
+// promptable lists the model types whose simulation was compared with recordings with embeddings in place of tokens.
 var promptable = []string{
 	"bert", "bloom", "cohere", "cohere2", "deepseek_v2", "deepseek_v3", "exaone4", "falcon", "gemma", "gemma2", "gemma3_text", "glm", "glm4",
 	"glm4_moe", "gpt2", "gpt_bigcode", "gpt_neo", "gpt_neox", "gpt_oss", "gptj", "granite", "granitemoe", "llama", "mistral", "mixtral", "olmo",
@@ -65,7 +65,7 @@ func (p Prompt) check(c *Config, run Run, known []string) error {
 	case CausalLM, Seq2SeqLM, SequenceClassification, QuestionAnswering:
 		return nil
 	case TokenClassification:
-		return refuse("model.head", "PEFT has no labels for the virtual tokens of %s, and fails; choose another tuner", run.Head)
+		return refuse("model.head", "PEFT makes no labels for virtual tokens in %s, so the run would fail; choose another tuner", run.Head)
 	}
 	return refuse("model.head", "virtual tokens are not simulated for %s", run.Head)
 }

@@ -14,8 +14,8 @@ import (
 // rotary is LlamaRotaryEmbedding.
 type rotary struct {
 	invFreq  *shadow.Tensor
-	measures bool           // each forward checks the length of the sequence
-	dynamic  bool           // each forward checks it a second time
+	measures bool           // each forward reads back the largest position and compares it with a length
+	dynamic  bool           // each forward compares it with a second length
 	single   bool           // cosines and sines remain in float32
 	pairs    bool           // two neighbouring elements share each frequency, as in Cohere
 	complex  bool           // cosines and sines are complex numbers in cos, as in DeepSeek-V2

@@ -69,7 +69,7 @@ func newStableDiffusion(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 	}
 	if run.Resolution%(m.vae.factor) != 0 {
-		return nil, refuse("resolution", "%d is not a multiple of %d, by which the autoencoder shrinks images", run.Resolution, m.vae.factor)
+		return nil, refuse("resolution", "%d is not a multiple of %d, the factor by which the autoencoder shrinks images", run.Resolution, m.vae.factor)
 	}
 	return m, nil
 }

@@ -36,7 +36,7 @@ func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.encoder = newT5Stack(b, c, m.net, "encoder", layers)
 	m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
 	m.lmHead = b.Linear("lm_head", width, vocab, false)
-	if m.scale { // otherwise the checkpoint has a head of its own, which transformers 5 keeps too, against its config
+	if m.scale { // otherwise the checkpoint has a separate head, which transformers 5 keeps too, contrary to its config
 		b.Tie(&m.lmHead.Weight, m.shared.Weight)
 	}
 	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)

@@ -42,8 +42,8 @@ func (f *function) evaluates() bool {
 	return !f.calledWithout()
 }
 
-// alsoEvaluates reports whether a function that trains also calls eval(), and nothing in it is about switching
-// gradients off or about gradients of an evaluation.
+// alsoEvaluates reports whether a function both trains and calls eval(), and contains no word that suggests that it
+// switches gradients off or needs them in the evaluation.
 func (f *function) alsoEvaluates() bool {
 	if f.evalCall == nil || len(f.trains) == 0 || f.gradless || f.top.gradless || !f.ofTraining() {
 		return false

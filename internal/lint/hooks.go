@@ -8,7 +8,7 @@ var hookKeeps = Rule{
 	Code: "SNG106", Name: "hook-keeps",
 	Title:    "a forward hook collects activations",
 	Why:      "A forward hook runs in every forward pass. If it appends the module's output to a list, every step adds its activations, with their graph if gradients are on.",
-	Evidence: "Measured on an H200: a hook on each of 4 blocks that appends an output of 8 × 128 × 512 floats grew by 8 MiB a step and ran out of 3 GiB between steps 300 and 320.",
+	Evidence: "Measured on an H200: with a hook on each of 4 blocks that appends an output of 8 × 128 × 512 floats, memory grew by 8 MiB a step and ran out at 3 GiB between steps 300 and 320.",
 	Bad:      "features = []\n\ndef hook(module, inputs, output):\n    features.append(output)\n\nlayer.register_forward_hook(hook)\n",
 	Good:     "features = {}\n\ndef hook(module, inputs, output):\n    features[\"layer\"] = output.detach()\n\nlayer.register_forward_hook(hook)\n",
 	check:    checkHooks,

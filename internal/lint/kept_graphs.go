@@ -37,7 +37,7 @@ var summedLoss = Rule{
 	Code: "SNG102", Name: "summed-loss",
 	Title:    "losses are summed with their graphs",
 	Why:      "A sum of tensors with gradients has its own graph, which holds the graphs of all its terms: nothing from earlier steps is released, and with retain_graph, or if no backward runs, that includes all activations.",
-	Evidence: "Measured on an H200: total += loss with retain_graph=True, batch 8 of 128 tokens on a 4-layer decoder, grew by 164 MiB a step, from 519 MiB to 8.5 GiB in 50 steps, and ran out of 10 GiB before the 60th.",
+	Evidence: "Measured on an H200: with total += loss and retain_graph=True, batch 8 of 128 tokens on a 4-layer decoder, memory grew by 164 MiB a step, from 519 MiB to 8.5 GiB in 50 steps, and ran out at 10 GiB before the 60th.",
 	Bad:      "total = 0\nfor batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    total += loss\n",
 	Good:     "total = 0\nfor batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    total += loss.item()\n",
 	Fixes:    true,

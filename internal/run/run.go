@@ -5,7 +5,7 @@
 // timeout; its output is passed on and kept, signals are forwarded, and nothing is
 // left behind. Package record decides what to run and uses the reports.
 //
-//	work.go      a snug's private folder, and its temporary files next to the user's
+//	work.go      the private folder of a snug process, and its temporary files next to the user's
 //	left.go      removes what a killed snug left behind
 //	folder.go    the folder of one run, with the probe and its reports
 //	environment.go  the command's environment

@@ -292,7 +292,7 @@ func (in *interpreter) weightType(a arguments) shadow.DType {
 	return shadow.None
 }
 
-// choosesType reports whether from_pretrained's arguments make it load weights in another type than float32 before
+// choosesType reports whether from_pretrained's arguments make it load weights in a type other than float32 before
 // transformers 5, without naming one.
 func choosesType(a arguments) bool {
 	for _, name := range []string{"load_in_4bit", "load_in_8bit", "quantization_config"} {

@@ -18,7 +18,7 @@ type Adapters struct {
 	DoRA    bool     // use_dora
 	Classes bool     // task_type is a classification, whose last layer PEFT trains in full
 
-	Tuner         string   // the method of another config than LoraConfig: a setup's word for it
+	Tuner         string   // the method in a setup's words, if the config is not a LoraConfig
 	Feedforward   []string // IA3's targets whose inputs are scaled
 	VirtualTokens int      // num_virtual_tokens
 	EncoderHidden int      // encoder_hidden_size

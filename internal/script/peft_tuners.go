@@ -78,7 +78,7 @@ func (c *loraConfig) virtual(in *interpreter, a arguments, tuner string) {
 	}
 }
 
-// only fails if an argument has another value than the one that is simulated, which is its default.
+// only fails unless an argument has its default, which is the only value that is simulated.
 func (in *interpreter) only(a arguments, name string, usual value) {
 	v := a.or(-1, name, usual)
 	if n, isName := v.(namespace); isName {

@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 		"a decoder":        {sentences + "loss = losses.DenoisingAutoEncoderLoss(model)\n", "x.py:4: DenoisingAutoEncoderLoss also trains a decoder"},
 		"an unknown loss":  {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.OwnLoss(model))\n", "x.py:4: the loss of this trainer is not one that snug knows"},
 		"a convolution":    {sentences + "from sentence_transformers import models\ncnn = models.CNN(768)\n", "x.py:5: models.CNN adds convolutions"},
-		"texts":            {sentences + "SentenceTransformerTrainer(model=model, train_dataset=mine, loss=losses.MultipleNegativesRankingLoss(model)).train()\n", "x.py:4: the number of texts in a sample is only in the data; give it with --positives"},
+		"texts":            {sentences + "SentenceTransformerTrainer(model=model, train_dataset=mine, loss=losses.MultipleNegativesRankingLoss(model)).train()\n", "x.py:4: the number of texts in a sample depends on the data; give it with --positives"},
 		"lists":            {lists, "x.py:5: this loss scores all documents of a query"},
 		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters added to a sentence transformer"},
 		"no update":        {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no optimizer update"},

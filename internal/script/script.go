@@ -107,7 +107,7 @@ type Run struct {
 	Config       map[string]any     // the model's config.json
 	Causal       bool               // the model's loss predicts the next token
 	Shifts       bool               // transformers' Trainer counts labels from the second token
-	Variables    map[string]Resized // variables that get another value than the script's
+	Variables    map[string]Resized // variables whose values in the script are replaced
 	Stored       shadow.DType       // dtype of the weights that from_pretrained reads; None if unknown
 	LoadsFloat32 bool               // from_pretrained loads weights in float32 unless it is told otherwise, as transformers before 5 does
 

@@ -161,7 +161,7 @@ func columnsOf(in *interpreter, a arguments) value {
 		if columns == 1 {
 			how = "record the run: snug profile -- python3 " + in.File.Path
 		}
-		panic(stopped{&Unsimulated{fmt.Sprintf("%s: the number of texts in a sample is only in the data; %s", in.place(), how)}})
+		panic(stopped{&Unsimulated{fmt.Sprintf("%s: the number of texts in a sample depends on the data; %s", in.place(), how)}})
 	}
 	labels := a.or(3, "labels", 0)
 	switch labels {
@@ -195,7 +195,7 @@ func (in *interpreter) documents(t *table, given int) int {
 		return 2
 	}
 	if given == 0 {
-		panic(stopped{&Unsimulated{fmt.Sprintf("%s: this loss scores all documents of a query, and their number is only in the data; give it with --positives and --negatives", in.place())}})
+		panic(stopped{&Unsimulated{fmt.Sprintf("%s: this loss scores all documents of a query, and their number depends on the data; give it with --positives and --negatives", in.place())}})
 	}
 	return given
 }
@@ -227,8 +227,8 @@ func different(_ *interpreter, a arguments) value {
 	return out
 }
 
-// sentenceModule returns the module in which a class of sentence-transformers is found: each has a file of the same name,
-// but is imported from the folder too.
+// sentenceModule returns the module that defines a class of sentence-transformers. Each class has a file of the same name,
+// but can also be imported from the folder.
 func sentenceModule(path string) string {
 	before, last, ok := cutLast(path)
 	if ok && strings.HasPrefix(path, "sentence_transformers.") && last != "" && last[0] >= 'A' && last[0] <= 'Z' {

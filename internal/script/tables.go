@@ -238,8 +238,8 @@ func widthOf(sample value) int {
 	return 0
 }
 
-// examples implements snug.examples(dataset): the columns of a dataset of InputExamples. They are made in a loop over data
-// that is not read, so the calls in the script are looked at: the number of texts is known if all have as many.
+// examples implements snug.examples(dataset): the columns of a dataset of InputExamples. A loop over data that is not read
+// makes them, so the columns come from the calls in the script: the number of texts is known if all calls agree.
 func examples(in *interpreter, a arguments) value {
 	v := a.or(0, "dataset", unknown{})
 	if u, ok := v.(unknown); ok && u.table != nil {

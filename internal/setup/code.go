@@ -7,7 +7,7 @@ import "errors"
 // checkCode checks a setup whose model is built by the loop's script.
 func (s *Setup) checkCode() error {
 	if !ReadsScript(s.Loop) {
-		return Wrong("{model.code} is for a loop that is a script, which builds the model; name the script with {loop}")
+		return Wrong("{model.code} means that a script builds the model; name the script with {loop}")
 	}
 	return nil
 }

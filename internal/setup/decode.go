@@ -182,7 +182,7 @@ func (s *Setup) completeLength(p family.Positions) error {
 		s.Seq = longest
 	}
 	if s.Seq == 0 && s.Model.Code {
-		return nil // not every model is for tokens
+		return nil // not every model takes tokens
 	}
 	if s.Seq == 0 {
 		upTo := ""

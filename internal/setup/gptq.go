@@ -17,7 +17,7 @@ const (
 	maxGroup   = 1 << 16
 )
 
-// Packed reports whether the weights were quantized before, by GPTQ or AWQ.
+// Packed reports whether the weights are already quantized, by GPTQ or AWQ.
 func (q *Quantization) Packed() bool { return q != nil && q.Method != "" }
 
 // ByGPTQ reports whether the weights were quantized by GPTQ.
@@ -91,7 +91,7 @@ func (s *Setup) completeGPTQ() error {
 	case q.Kernel == TritonV2 && s.Precision != FP16 && s.Precision != AmpFP16:
 		return Wrong("{quantization.kernel} is triton-v2, which computes in float16, but {precision} is %s; choose {precision=amp-fp16} or {precision=fp16}", s.Precision)
 	case s.Dist != nil && !(q.Kernel == TritonV2 && s.DistKind() == FSDP1):
-		return Wrong("{quantization.method} gptq, with {dist.kind} %s: weights quantized by GPTQ are simulated on one GPU, and with {quantization.kernel=triton-v2} under fsdp1; choose those, or measure the run: snug profile -- <your command>", s.Dist.Kind)
+		return Wrong("{quantization.method} gptq, with {dist.kind} %s: weights quantized by GPTQ are simulated on one GPU, and with {quantization.kernel=triton-v2} under fsdp1; choose one of these, or measure the run: snug profile -- <your command>", s.Dist.Kind)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *Setup) completeFused() error {
 	case s.Dist != nil && s.DistKind() != FSDP1:
 		return Wrong("{unsloth} contains lora, which is simulated only on one GPU or with {dist.kind=fsdp1}, not with {dist.kind} %s; remove it", s.Dist.Kind)
 	case !slices.Equal(slices.Sorted(slices.Values(s.LoRA.Targets)), fusedTargets):
-		return Wrong("{unsloth} contains lora, which is simulated with {lora.targets} %s; remove it", spaced(fusedTargets))
+		return Wrong("{unsloth} contains lora, which is simulated only with {lora.targets} %s; remove it", spaced(fusedTargets))
 	}
 	return nil
 }

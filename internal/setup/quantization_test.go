@@ -157,7 +157,7 @@ func TestGPTQRefusals(t *testing.T) {
 		{map[string]any{"quantization.method": "awq", "precision": "fp16", "quantization.kernel": "triton-v2"}, "quantization.kernel has no effect on weights quantized by AWQ"},
 		{map[string]any{"quantization.method": "awq", "precision": "fp16", "dist": map[string]any{"kind": "ddp", "world": 2.0}}, "weights quantized by AWQ are simulated on one GPU"},
 		{map[string]any{"unsloth": []any{"lora"}}, "unsloth contains lora, whose functions need"},
-		{map[string]any{"unsloth": []any{"lora"}, "quantization.kernel": "triton-v2", "precision": "fp16", "lora.targets": []any{"q_proj"}}, "is simulated with lora.targets k_proj"},
+		{map[string]any{"unsloth": []any{"lora"}, "quantization.kernel": "triton-v2", "precision": "fp16", "lora.targets": []any{"q_proj"}}, "is simulated only with lora.targets k_proj"},
 	} {
 		fields := quantizedFields(map[string]any{"quantization.method": "gptq"})
 		for k, v := range c.change {

@@ -79,7 +79,7 @@ func (s *Setup) completeTargets() error {
 		return nil
 	}
 	if l.Targets = family.TunerLayers(l.Tuner, s.Model.Family()); l.Targets == nil {
-		return Wrong("{lora.targets} is empty, but PEFT has no defaults of %s for %s; name the linear layers to adapt, or all-linear", l.tuner().title, s.Model.Title())
+		return Wrong("{lora.targets} is empty, but PEFT's %s has no defaults for %s; name the linear layers to adapt, or all-linear", l.tuner().title, s.Model.Title())
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (s *Setup) completeIA3() error {
 	if len(l.Targets) == 0 {
 		targets, feedforward := family.IA3Layers(s.Model.Family())
 		if targets == nil {
-			return Wrong("{lora.targets} is empty, but PEFT has no defaults of IA3 for %s; name the layers to scale, and {lora.feedforward}", s.Model.Title())
+			return Wrong("{lora.targets} is empty, but PEFT's IA3 has no defaults for %s; name the layers to scale, and {lora.feedforward}", s.Model.Title())
 		}
 		l.Targets = targets
 		if l.Feedforward == nil {

@@ -30,7 +30,7 @@ const (
 // The libraries that quantized the weights.
 const (
 	BitsAndBytes = "bitsandbytes" // quantizes weights while they are loaded
-	GPTQ         = "gptq"         // weights that were quantized before, in words of 32 bits
+	GPTQ         = "gptq"         // weights that are already quantized, in 32-bit words
 	AWQ          = "awq"          // the same, in another layout
 )
 

@@ -125,8 +125,8 @@ func (t *Tensor) AvgPool2d(kernel int, c Conv) *Tensor {
 	return t.Resampled("avg_pool2d", c.out(t.size.d[2], kernel), c.out(t.size.d[3], kernel), true)
 }
 
-// Resampled returns an image of another height and width: the result of a pooling that averages, or of an upsampling. A
-// pooling saves its input, an upsampling only its size.
+// Resampled returns an image with another height and width: the result of average pooling, which saves its input, or of
+// upsampling, which saves only the input's size.
 func (t *Tensor) Resampled(op string, height, width int, saves bool) *Tensor {
 	w := t.w
 	n := w.record(op+"_backward", t)

@@ -84,7 +84,7 @@ func (r *run) follow() error {
 	return nil
 }
 
-// addNotes adds notes on what the script does to those on what was not followed.
+// addNotes extends the notes on what was not followed with notes on what the script does.
 func (r *run) addNotes(res *script.Result, lacksAdapters bool) {
 	s := r.s
 	res.Notes = append(r.ownNotes(res), res.Notes...)

@@ -166,7 +166,7 @@ func (r *run) prepare(l script.Loading) error {
 	return r.setAdapters(*l.Adapters)
 }
 
-// prepared returns a quantization after prepare_model_for_kbit_training, which leaves a model alone that GPTQ quantized.
+// prepared returns a quantization after prepare_model_for_kbit_training, which does not change a model quantized by GPTQ.
 func prepared(q *setup.Quantization, prepare bool) *setup.Quantization {
 	if !prepare || q.ByGPTQ() {
 		return q

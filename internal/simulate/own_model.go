@@ -56,7 +56,7 @@ func unchangeable(s *setup.Setup) error {
 		is    bool
 	}{{"checkpointing", s.Checkpointing}, {"attention", s.Attention != "sdpa"}, {"loss", s.Loss != "" || s.LossChunks > 1}, {"lora", s.LoRA != nil}, {"quantization", s.Quantization != nil}} {
 		if x.is {
-			return setup.Wrong("{"+x.field+"}: %s builds its own model, which snug simulates only as it is written", s.Script.Path())
+			return setup.Wrong("{"+x.field+"}: %s builds its own model, which snug simulates only as it is written; remove the setting", s.Script.Path())
 		}
 	}
 	return nil

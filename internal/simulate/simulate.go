@@ -474,7 +474,7 @@ func (r *run) addLora() error {
 		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT computes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
 	}
 	if at := r.builder.FirstConv1D(how); at != "" && slices.Contains([]string{setup.LoHa, setup.LoKr, setup.OFT}, l.Tuner) {
-		return setup.Wrong("{lora.targets} %s: PEFT's %s supports no Conv1D layers, as %s has; choose another {lora.tuner}", at, l.Title(), r.s.Model.Title())
+		return setup.Wrong("{lora.targets} %s: PEFT's %s does not support Conv1D layers, which %s has; choose another {lora.tuner}", at, l.Title(), r.s.Model.Title())
 	}
 	if !r.tuned() { // otherwise the layers already have adapters
 		r.builder.AddLora(how)

@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// A script is followed on one GPU only. Of a run on several GPUs it still shows the precision, the optimizer and the other
+// A script is followed on one GPU only. For a run on several GPUs, it still gives the precision, the optimizer and other
 // settings that nothing else gives.
 
 // followsAlone reports whether a setup on several GPUs has a script that is followed on one GPU only.

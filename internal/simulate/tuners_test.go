@@ -100,8 +100,8 @@ func TestTunerRefusals(t *testing.T) {
 		config, want string
 	}{
 		{tunedGPT2, "PromptEncoderConfig(num_virtual_tokens=20, encoder_reparameterization_type=PromptEncoderReparameterizationType.LSTM)", "encoder_reparameterization_type="},
-		{tunedGPT2, "LoHaConfig(target_modules=['c_attn'])", "PEFT's LoHa supports no Conv1D layers"},
-		{tunedGPT2, "OFTConfig(target_modules=['c_attn'])", "PEFT's OFT supports no Conv1D layers"},
+		{tunedGPT2, "LoHaConfig(target_modules=['c_attn'])", "PEFT's LoHa does not support Conv1D layers"},
+		{tunedGPT2, "OFTConfig(target_modules=['c_attn'])", "PEFT's OFT does not support Conv1D layers"},
 		{tunedLlama, "OFTConfig(target_modules=['q_proj'], r=8, oft_block_size=0)", "r=8 is not simulated"},
 		{tunedLlama, "LoKrConfig(target_modules=['q_proj'], decompose_factor=4)", "decompose_factor=4 is not simulated"},
 		{tunedLlama, "PrefixTuningConfig(num_virtual_tokens=4)); model.gradient_checkpointing_enable(", "checkpointing does not work with"},

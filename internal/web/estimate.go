@@ -85,7 +85,7 @@ type timelineAnswer struct {
 	Phases     []phase    `json:"phases"`     // where phases begin
 	Peak       int        `json:"peak"`       // the column of the peak; -1 if it is in another step
 	Tensors    []tensors  `json:"tensors"`    // tensors alive at the peak, largest first
-	Groups     []group    `json:"groups"`     // the tensors that held names
+	Groups     []group    `json:"groups"`     // the groups that Held refers to
 	Held       [][]held   `json:"held"`       // the largest tensors alive in each column, of each component
 }
 
@@ -169,7 +169,7 @@ func timelineOf(a *estimate.Answer) (*timelineAnswer, error) {
 	return out, nil
 }
 
-// mostHeld is the number of tensor groups of each component that a column names.
+// mostHeld is the maximum number of tensor groups of each component in a column.
 const mostHeld = 3
 
 // addHeld adds the largest tensors of each column, and the groups that they belong to.

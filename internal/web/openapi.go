@@ -45,7 +45,7 @@ func operation(r route) schema {
 			return schema{"application/octet-stream": schema{"schema": schema{"type": "string", "format": "binary"}}}
 		}
 		if name == "Events" {
-			return schema{"text/event-stream": schema{"schema": schema{"description": "server-sent events, whose data are JSON"}}}
+			return schema{"text/event-stream": schema{"schema": schema{"description": "server-sent events with JSON data"}}}
 		}
 		return schema{"application/json": schema{"schema": ref(name)}}
 	}
@@ -142,7 +142,7 @@ func setupSchema() schema {
 	return required(fields, "model")
 }
 
-// modelSchema describes a model. A request says either its name, or what a config.json contains, or an upload.
+// modelSchema describes a model. A request gives its name, the contents of a config.json, or the name of an upload.
 func modelSchema() schema {
 	fields := map[string]schema{
 		"name":    {"type": "string", "description": "a name that /models lists", "examples": []string{"gpt2", "bert-base", "llama-3.2-1b"}},

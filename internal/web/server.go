@@ -91,7 +91,7 @@ func (s *server) list() []route {
 	}
 }
 
-// otherMethod answers requests whose method an endpoint does not have.
+// otherMethod answers requests with a method that the endpoint does not support.
 func otherMethod(allowed []string) handler {
 	return func(w http.ResponseWriter, r *http.Request) (any, error) {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))

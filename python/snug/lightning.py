@@ -22,10 +22,11 @@ __all__ = ["SnugCallback"]
 class SnugCallback(Callback):  # type: ignore[misc,unused-ignore]
     """Records each step's memory for snug watch, and writes a snapshot if memory runs out.
 
-    record is the recording (default snug.jsonl in default_root_dir); snug watch --replay reads it. With stop, a run whose
-    memory will run out within that many steps is stopped, and with checkpoint it is saved first, as snug-stopped.ckpt in
-    default_root_dir, unless checkpoint is a path itself. snapshot is where the memory at an OOM is written (default
-    snug-oom.pickle), with the last history events. It resets torch.cuda's peak statistics at each step.
+    record is the recording (default snug.jsonl in default_root_dir); snug watch --replay reads it. If stop is
+    set, the run is stopped when within steps or fewer are left until memory runs out. If checkpoint is set, it is saved
+    first: to checkpoint if that is a path, otherwise to snug-stopped.ckpt in default_root_dir. snapshot is the memory
+    snapshot to write if memory does run out (default snug-oom.pickle), and history the number of allocator events in it.
+    The callback resets torch.cuda's peak statistics at each step.
     """
 
     def __init__(self, record: Optional[str] = None, stop: bool = False, within: int = 20, checkpoint: Any = True,

@@ -18,10 +18,10 @@ __all__ = ["SnugCallback"]
 class SnugCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]
     """Records each step's memory for snug watch, and writes a snapshot if memory runs out.
 
-    record is the recording (default snug.jsonl in output_dir); snug watch --replay reads it. With stop, a run whose memory will
-    run out within that many steps is stopped, and with checkpoint its state is saved first, as the Trainer saves it. snapshot
-    is where the memory at an OOM is written (default snug-oom.pickle), with the last history events. It resets
-    torch.cuda's peak statistics at each step.
+    record is the recording (default snug.jsonl in output_dir); snug watch --replay reads it. If stop is set, the run is
+    stopped when within steps or fewer are left until memory runs out. If checkpoint is set, the Trainer saves its own
+    checkpoint first. snapshot is the memory snapshot to write if memory does run out (default snug-oom.pickle), and history
+    the number of allocator events in it. The callback resets torch.cuda's peak statistics at each step.
     """
 
     def __init__(self, record: Optional[str] = None, stop: bool = False, within: int = 20, checkpoint: bool = True,

@@ -15,13 +15,13 @@ REASONS = (
         r"replaces the model's own loss|loss of this SentenceTransformer|scores pairs of texts|as wide as the vocabulary|"
         r"classifies samples|instead of predicting tokens|contrastive|embeddings")),
     ("another method", re.compile(
-        r"splits? the layers|layers are split|Unsloth's|Megatron|load_in_8bit|quantizes? them|rounds the weights|experts|optimizer: \S+ \"|"
+        r"splits? the layers|layers are split|Unsloth's|Megatron|load_in_8bit|quantizes? weights|rounds the weights|experts|optimizer: \S+ \"|"
         r"in float32|lora: \S+ \"|dist\.\w+: \S+ \"|quantized weights|which layers of|own layers|takes memory that is not estimated|v1 trainer|"
-        r"trains on a server|KTransformers|less than two bits|skips layers|not estimated|attention: |GradScaler|quantization\.bits")),
+        r"trains on a server|KTransformers|fewer than two bits|skips layers|not estimated|attention: |GradScaler|quantization\.bits")),
     ("the family is not simulated", re.compile(
         r"builds itself|is an? .{1,60}? model[^,]*, which is not simulated|is an? model .{1,60}, which is not simulated|has a head that is not simulated|not a model that snug knows|loads none that snug (knows|can simulate)|"
         r"calls no model that snug knows|fairseq's own|is a checkpoint with|not Llama|is not simulated")),
-    ("the program cannot be followed", re.compile(r"cannot be followed|took more than \d+ statements|loop \S+: ")),
+    ("the program cannot be followed", re.compile(r"cannot be followed|requires more than \d+ statements|loop \S+: ")),
     ("an unknown name", re.compile(r'(model\.name|--model|model) "[^"]*" is not known')),
     ("the files lack settings", re.compile(
         r"takes its settings from flags|is missing|samples keep their own lengths|no file|is not known: |which does not exist here|only known when the run starts|loads one whose name|lora\.rank")),

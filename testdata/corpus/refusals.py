@@ -14,7 +14,7 @@ _MISSING = (
     ("the model", re.compile(r"no file names the model|model is missing|model has no config"), "model"),
     ("the batch", re.compile(r"no file contains the batch|batch is missing"), "batch"),
     ("the length", re.compile(r"seq is missing|is null, so samples keep their own lengths|no length is set, so"), "seq"),
-    ("the images", re.compile(r"the model sees images, whose number and size are in the data"), "images"),
+    ("the images", re.compile(r"the model takes images, whose number and size depend on the data"), "images"),
     ("LoRA's layers", re.compile(r"no file names the layers to adapt|lora.targets is empty"), "targets"),
     ("LoRA's rank", re.compile(r"lora.rank is missing|no file (gives|sets) their rank"), "rank"),
 )
@@ -80,7 +80,7 @@ def _cannot_run(root, got, facts, text):
     m = re.search(r"turns adapters on, but (?:their rank is set in the program|the program computes their rank) \((\S+):\d+: ", text)
     if m and os.path.exists(os.path.join(root, m.group(1))):
         return "helpful", [("the rank is in the program", text[:160])]
-    if "quantized weights are simulated on one GPU or under ddp" in text or "it runs token by token, which is simulated " in text or re.search(r"it is not known which layers of \S+ are quantized", text):
+    if "weights are simulated on one GPU and under ddp" in text or "it runs token by token, which is simulated " in text or re.search(r"it is not known which layers of \S+ are quantized", text):
         return "helpful", [("not simulated: " + shape(text)[:90], text[:160])]
     m = re.search(r": ((?:\w+\.)*\w+) is not a model that snug knows", text)
     named = re.search(r"([\w./-]+\.ya?ml):\d+: ", text)

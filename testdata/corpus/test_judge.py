@@ -74,7 +74,7 @@ class Verdict(unittest.TestCase):
             self.assertEqual(self.judged(self.BASE + line + "\n")[0], "wrong", line)
 
     def test_the_number_of_images_is_in_no_file(self):
-        error = "images: the model sees images, whose number and size are in the data; give --images N"
+        error = "images: the model takes images, whose number and size depend on the data; give --images N"
         self.assertEqual(self.judged(self.BASE, "refused", error=error)[0], "helpful")
         self.assertEqual(self.judged(self.BASE + "num_images: 2\n", "refused", error=error)[0], "unhelpful")
 
@@ -130,7 +130,7 @@ class Programs(unittest.TestCase):
 class Reasons(unittest.TestCase):
     def test_each_reason(self):
         for error, want in (("training: a.sh:1: --rlhf_type dpo trains on pairs of answers; this is not estimated", "another objective"),
-                            ("weights: a.yml:1: load_in_8bit quantizes them, which is not simulated yet", "another method"),
+                            ("weights: a.yml:1: load_in_8bit quantizes weights in a way that is not simulated yet", "another method"),
                             ('a.yaml:1: model.name "x/y" is a MiniCPM model, which is not simulated; measure the run', "the family is not simulated"),
                             ('a.yaml:1: model.name "x/y" is not known; did you mean z?', "an unknown name"),
                             ("--seq is missing; give the tokens per sample (gpt2 accepts up to 1024), or --lengths", "the files lack settings")):

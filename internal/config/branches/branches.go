@@ -4,8 +4,8 @@
 // in several ways, and a condition on its arguments chooses: if args.task == "dpo". Nothing is executed; a condition
 // whose value cannot be found leaves both of its branches.
 //
-// A program is read several times. Each time, conditions are evaluated with the assignments and calls that were
-// executed according to the time before, so the executed part only shrinks:
+// A program is read in several passes. Each pass evaluates conditions with the assignments and calls that the previous
+// pass found to be executed, so the executed part only shrinks:
 //
 //   - a branch whose condition is false is not executed, nor are statements after one that always returns;
 //   - a function that the program mentions only in such places is not executed;
@@ -19,8 +19,8 @@ import (
 	"snug/internal/pysrc"
 )
 
-// maxReads limits how often a program is read. Each time, one more level of functions may turn out to be unused, or to be
-// executed in any case.
+// maxReads limits the number of passes. Each may find that one more level of functions is unused, or is executed in any
+// case.
 const maxReads = 16
 
 // Program is a Python program, read with known arguments.

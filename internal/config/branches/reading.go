@@ -9,7 +9,7 @@ import (
 	"snug/internal/pysrc"
 )
 
-// reading is a program while it is read. The results of one time are the basis of the next.
+// reading is a program while it is read. Each pass starts from the results of the previous one.
 type reading struct {
 	file  *pysrc.File
 	text  string
@@ -21,8 +21,8 @@ type reading struct {
 
 	reads     int
 	mentioned map[string]int // how often the whole program mentions a function
-	found     results        // of this time
-	before    results        // of the time before
+	found     results        // of this pass
+	before    results        // of the previous pass
 
 	conditions []condition
 	unused     []span
@@ -35,7 +35,7 @@ type function struct {
 	command bool // its parameters are the program's arguments
 }
 
-// results are what one reading finds in the executed part.
+// results are what one pass finds in the executed part.
 type results struct {
 	mentions map[string][]mention              // of functions
 	assigned map[*function]map[string][]assign // nil is the module
@@ -89,7 +89,7 @@ func isCommand(f *pysrc.FunctionDef) bool {
 	})
 }
 
-// again reads the program once more. It reports whether another time may find more.
+// again reads the program once more. It reports whether another pass may find more.
 func (r *reading) again() bool {
 	first, parts := r.reads == 0, len(r.unused)
 	r.reads++
@@ -149,7 +149,7 @@ type visit struct {
 	r          *reading
 	in         *function
 	under      *Condition
-	everything bool // the first time: nothing is decided
+	everything bool // the first pass: nothing is decided
 }
 
 // block visits statements up to a position, and reports whether they always leave the block.

@@ -188,7 +188,7 @@ func (s scope) conditional(e *pysrc.Conditional) value {
 	return value{}
 }
 
-// combined evaluates and and or. One decided operand may be enough for the truth of the whole.
+// combined evaluates and and or. One decided operand may decide the whole.
 func (s scope) combined(e *pysrc.BoolOp) value {
 	stops, open := truthOf(e.Op == "or"), false
 	var last value

@@ -36,7 +36,7 @@ func (c *planner) insert(setting string, v any) error {
 			return fmt.Errorf("%s does not set %s; add %s there, or bind it in snug.yaml", p.Primary.File, setting, text)
 		}
 		if p.Own != nil && p.Own.Set[setting] != nil {
-			return fmt.Errorf("%s is under set in %s, which snug does not change; edit it there, or bind it to a file (%[1]s: file#path.to.key)", setting, projects.SnugFile)
+			return fmt.Errorf("%s is in the section set of %s, which snug does not change; edit it there, or bind it to a file (%[1]s: file#path.to.key)", setting, projects.SnugFile)
 		}
 		return fmt.Errorf("no file sets %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}

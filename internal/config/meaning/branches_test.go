@@ -103,7 +103,7 @@ func TestUndecidedBranch(t *testing.T) {
 		"train.py": {Data: []byte("parser = HfArgumentParser(TrainingArguments)\nif args.goal == 'pairs':\n    DPOTrainer(model)\nelse:\n    Trainer(model)\n")},
 	}
 	got := opened(t, files).refused()
-	if len(got) != 1 || !strings.Contains(got[0].Say, "it is not known whether it is used, which depends on goal (line 2)") {
+	if len(got) != 1 || !strings.Contains(got[0].Say, "whether it is used depends on goal (line 2), which is not known") {
 		t.Errorf("refused: %v", got)
 	}
 	files["run.sh"].Data = []byte("python train.py --per_device_train_batch_size 2 --model_name_or_path gpt2 --goal tokens\n")

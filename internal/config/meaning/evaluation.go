@@ -4,10 +4,9 @@ package meaning
 
 import "fmt"
 
-// settleEvaluation fills in the evaluation, if the files turn it on and the trainer's own loop runs it; on several
-// GPUs, where neither that loop nor a script's is followed, each GPU evaluates as one would alone. On one GPU, a script's
-// loop has its own evaluation. Only the loss is kept, because configs do not show whether a program computes metrics from
-// logits.
+// settleEvaluation fills in the evaluation if the files turn it on. It does so for the trainer's own loop, and for runs on
+// several GPUs whose loop is not simulated there: each GPU then evaluates as it would alone. A script that is followed has
+// its own evaluation. Only the loss is kept, because configs do not show whether a program computes metrics from logits.
 func (r *Run) settleEvaluation(out map[string]any) {
 	loop := r.Trainer().Loop
 	if overGPUs := out["dist"] != nil && (out["loop"] == nil || out["loop"] == r.programLoop()); loop == "" || out["loop"] != loop && !overGPUs || !r.evaluates() {

@@ -54,7 +54,7 @@ func (r *Run) answersAboutImages() []Missing {
 		return nil
 	}
 	b := r.BindingsOf("model")[0]
-	return []Missing{*refusedFor(b.Where(), name, "sees images, and comparing answers about images is not simulated")}
+	return []Missing{*refusedFor(b.Where(), name, "takes images, and comparing answers is not simulated for such models")}
 }
 
 // otherDenoising lists a diffusion model that is trained by a program other than those that are simulated.
@@ -81,5 +81,5 @@ func (r *Run) assumedImages(run map[string]any) []string {
 	if fields["images"] == nil || fields["images"] != run["images"] || fields["image_size"] != run["image_size"] {
 		return nil
 	}
-	return []string{fmt.Sprintf("the number of images per sample depends on the data; one of %v by %[1]v pixels, the largest that %s passes on, is assumed; for others give --images and --image-size", fields["image_size"], r.Trainer().Title)}
+	return []string{fmt.Sprintf("the number of images per sample depends on the data; one image of %v by %[1]v pixels is assumed, the largest that %s passes to the model; otherwise give --images and --image-size", fields["image_size"], r.Trainer().Title)}
 }

@@ -15,7 +15,7 @@ func TestRefusedModels(t *testing.T) {
 		"another program for diffusion": {"run.sh", "python train_layouts.py " + image, "run.sh:1: runwayml/stable-diffusion-v1-5 is a diffusion model"},
 		"diffusers' own":                {"run.sh", "python train_text_to_image.py " + image, ""},
 		"answers about images": {"a.yaml", "model_name_or_path: Qwen/Qwen2-VL-2B-Instruct\nstage: dpo\nfinetuning_type: lora\nlora_rank: 8\nper_device_train_batch_size: 1\ncutoff_len: 64\npref_beta: 0.1\n",
-			"a.yaml:1: Qwen/Qwen2-VL-2B-Instruct sees images"},
+			"a.yaml:1: Qwen/Qwen2-VL-2B-Instruct takes images"},
 		"answers": {"a.yaml", "model_name_or_path: Qwen/Qwen2-0.5B\nstage: dpo\nfinetuning_type: lora\nlora_rank: 8\nper_device_train_batch_size: 1\ncutoff_len: 64\npref_beta: 0.1\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func refusedIn(p projects.ExecutedProgram, offset int, what, does string) *Missi
 	if !undecided {
 		return refusedFor(p.LineOf(offset), what, does)
 	}
-	return refusedFor(p.LineOf(offset), what, fmt.Sprintf("%s, and it is not known whether it is used, which depends on %s (line %d)", does, strings.Join(c.Names, ", "), c.Line))
+	return refusedFor(p.LineOf(offset), what, fmt.Sprintf("%s; whether it is used depends on %s (line %d), which is not known", does, strings.Join(c.Names, ", "), c.Line))
 }
 
 // These match the classes that Python code creates or passes to a parser.

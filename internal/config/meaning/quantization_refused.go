@@ -25,11 +25,11 @@ func (r *Run) unquantizable(b *projects.Bound) string {
 	case r.Trainer().QuantizesItself != "":
 		return r.Trainer().QuantizesItself
 	case b.Value != systems.FourBit && b.Value != systems.EightBit && b.Value != systems.ByGPTQ:
-		return "quantizes them, which is not simulated yet"
+		return "quantizes weights in a way that is not simulated yet"
 	case slices.ContainsFunc(r.BindingsOf("quant_method"), func(b projects.Bound) bool { return b.Value == systems.OtherLibrary }):
-		return "quantizes them with a library other than bitsandbytes, which is not simulated"
+		return "quantizes weights with a library other than bitsandbytes, which is not simulated"
 	case r.deepspeed() && r.World() > 1:
-		return "quantizes them, which is not simulated under DeepSpeed; remove one of them"
+		return "quantizes weights, which is not simulated under DeepSpeed; use only one of the two"
 	}
 	return ""
 }

@@ -24,8 +24,8 @@ func (r *Run) followsSentences() bool {
 	return d.Format() == doc.Python && importsSentences.In(d.Text()) && sentenceModel.In(d.Text())
 }
 
-// settleSentences removes numbers of texts that a program of sentence-transformers uses otherwise: to mine negatives, or
-// for an evaluation. The columns of its dataset show how many texts a sample has.
+// settleSentences removes the numbers of positives and negatives, because a program of sentence-transformers uses such
+// numbers to mine negatives, or for an evaluation. The columns of its dataset show how many texts a sample has.
 func (r *Run) settleSentences(out map[string]any) {
 	if r.followsSentences() {
 		delete(out, "positives")

@@ -87,8 +87,8 @@ func (r *Run) heldIn(out map[string]any) string {
 
 // weightsInTraining returns the types of weights and arithmetic once weights are loaded. DeepSpeed casts all
 // weights to its 16-bit type and keeps float32 copies of the trained ones (deepspeed 0.19, runtime/engine.py).
-// Trained weights are cast to float32 by accelerate under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py:
-// fsdp2_prepare_model), and by LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).
+// LLaMA-Factory always casts trained weights to float32 (llamafactory 0.9.5, model/adapter.py: init_adapter); accelerate
+// does so under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model).
 func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, arithmetic string) {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	kind, _ := r.Value("dist.kind").(string)

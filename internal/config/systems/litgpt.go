@@ -24,7 +24,7 @@ var litgpt = System{
 	Behaviour: Behaviour{NamesTargets: true},
 	Loading: Loading{
 		Loop: "litgpt", LoopOverGPUs: true, Checkpoints: "checkpoints/",
-		QuantizesItself: "quantizes them with Fabric's code, which is not simulated",
+		QuantizesItself: "quantizes weights with Fabric's code, which is not simulated",
 	},
 	// finetune/lora.py: ModelParallelStrategy and parallelize_fn; finetune/full.py: FSDPStrategy.
 	Sharding: Sharding{Shards: true, ShardsAs: "fsdp1", AdaptersAs: "fsdp2", CheckpointsSharded: true},

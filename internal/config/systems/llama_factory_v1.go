@@ -18,7 +18,7 @@ var llamaFactoryV1 = System{
 	Signs: []string{"model model_class train_dataset", "model train_dataset micro_batch_size", "model train_dataset cutoff_len"},
 	Keys:  keysOf(llamaFactoryV1Keys),
 
-	Loading: Loading{LoadsTyped: true, CastsTrained: true, QuantizesItself: "quantizes them in a version of LLaMA-Factory that is not simulated"},
+	Loading: Loading{LoadsTyped: true, CastsTrained: true, QuantizesItself: "quantizes weights in a version of LLaMA-Factory that is not simulated"},
 }
 
 func llamaFactoryV1Keys() []Key {

@@ -30,7 +30,7 @@ func nanotronKeys() []Key {
 		{Setting: "refused", Path: "optimizer.accumulate_grad_in_fp32", Kind: Switch, Means: "keeps copies of weights and gradients in float32", Source: "nanotron, helpers.py: init_optimizer_and_grad_accumulator"},
 		notLlama("is_qwen2_config"), notLlama("is_starcoder2_config"), notLlama("is_mamba_config"), notLlama("is_llamoe_config"),
 		{Setting: "refused", Path: "model.model_config.moe_config", Kind: Present, Means: "describes a model with experts", Source: "nanotron, config/models_config.py"},
-		{Setting: "noted", Path: "model.model_config.is_llama_config", Kind: Switch, Means: "uses nanotron's own layers, but transformers' are counted", Then: takesEither, Source: "nanotron, models/llama.py"},
+		{Setting: "noted", Path: "model.model_config.is_llama_config", Kind: Switch, Means: "uses nanotron's own layers, which differ from transformers'", Then: takesEither, Source: "nanotron, models/llama.py"},
 		splits("parallelism.tp", nanotronArgs),
 		splits("parallelism.pp", nanotronArgs),
 		splits("parallelism.expert_parallel_size", nanotronArgs),

@@ -36,7 +36,7 @@ func olmoKeys() []Key {
 		{Setting: "dist.kind", Path: "distributed_strategy", Kind: Word, Words: []Term{{"fsdp", "fsdp1"}, {"ddp", "ddp"}, {"single", ""}}, Source: olmoTrain},
 		{Setting: "dist.kind", Path: "fsdp.precision", Kind: Word, Words: []Term{{"mixed", "fsdp1"}, {"pure", "fsdp1"}}, Vague: true, Source: olmoTrain + ".distributed_strategy"},
 		{Setting: "dist.mixed", Path: "fsdp.precision", Kind: Word, Words: []Term{{"mixed", "weights"}, {"pure", "all"}}, Default: "pure", Source: olmoTrain + ".fsdp_precision"},
-		{Setting: "noted", Path: "model.d_model", Kind: Present, Means: "is built from OLMo's own layers, but transformers' are counted", Then: takesEither, Source: "allenai/OLMo, olmo/model.py"},
+		{Setting: "noted", Path: "model.d_model", Kind: Present, Means: "describes OLMo's own layers, which differ from transformers'", Then: takesEither, Source: "allenai/OLMo, olmo/model.py"},
 		marked("activation_checkpointing", takesLess, olmoTrain, olmoPartly...),
 		{Setting: "noted", Path: "model.clip_qkv", Kind: Above0, Means: "clamps queries, keys and values", Then: takesMore, Source: olmoSizes},
 		{Setting: "noted", Path: "model.residual_dropout", Kind: Above0, Means: dropsOut, Then: takesMore, Source: olmoSizes},

@@ -62,8 +62,8 @@ func OfParser(text string) *System {
 	return nil
 }
 
-// ParsesFileOf reports whether a program of this system reads files that look like another system's: those of its trainer, or
-// TRL's, whose keys programs with the Trainer's arguments often have besides.
+// ParsesFileOf reports whether a program of this system may read files that look like another system's: those of its
+// trainer, or TRL's, because programs with the Trainer's arguments often have TRL's too.
 func (s *System) ParsesFileOf(other *System) bool {
 	return s.For == other || s.For != nil && slices.Contains(s.For.Companions, other.Name)
 }

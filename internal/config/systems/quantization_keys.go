@@ -13,7 +13,7 @@ const (
 const (
 	FourBit      = "4 bits"          // weights quantized to 4 bits
 	EightBit     = "8 bits"          // weights quantized to 8 bits
-	ByGPTQ       = "by GPTQ"         // weights that GPTQ quantized before
+	ByGPTQ       = "by GPTQ"         // weights already quantized by GPTQ
 	OtherLibrary = "another library" // not bitsandbytes
 )
 

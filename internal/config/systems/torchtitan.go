@@ -54,7 +54,7 @@ func torchtitanKeys() []Key {
 		either("float8.enable_float8_linear", "multiplies matrices in 8 bits", titan2024),
 		{Setting: "noted", Path: "model.converters", Kind: Present, Means: "replaces layers", Then: takesEither, Source: torchtitanJob},
 		{Setting: "noted", Path: "parallelism.data_parallel_replicate_degree", Kind: Above1, Means: "reduces gradients across replicas of the shards", Then: takesMore, Source: torchtitanJob},
-		{Setting: "noted", Path: "model.flavor", Kind: Present, Means: "is built from torchtitan's own layers, but transformers' are counted", Then: takesEither, Source: "torchtitan 0.2, models/llama3/model"},
+		{Setting: "noted", Path: "model.flavor", Kind: Present, Means: "selects torchtitan's own layers, which differ from transformers'", Then: takesEither, Source: "torchtitan 0.2, models/llama3/model"},
 		splits("parallelism.tensor_parallel_degree", torchtitanJob),
 		splits("parallelism.pipeline_parallel_degree", torchtitanJob),
 		splits("parallelism.expert_parallel_degree", torchtitanJob),

@@ -13,7 +13,7 @@ var torchtune = System{
 	Keys:  keysOf(torchtuneKeys),
 
 	Finding: Finding{TrainsWith: "optimizer"}, // in 0.6.1, recipes without an optimizer evaluate, generate or quantize
-	Loading: Loading{Loop: "torchtune", FusesNothing: true, QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
+	Loading: Loading{Loop: "torchtune", FusesNothing: true, QuantizesItself: "quantizes weights with torchtune's own code, which is not simulated"},
 	// Recipes for several GPUs create the model on the meta device (0.6.1, recipes/*_distributed.py).
 	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
 }

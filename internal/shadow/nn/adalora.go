@@ -12,7 +12,7 @@ import "snug/internal/shadow"
 type adalora struct {
 	a, b, values, rank *shadow.Tensor // (r, In), (Out, r), (r, 1), (1)
 	drop               float64
-	views              bool // the layer's result is a view if it has more than two dimensions: with a bias, that of a matrix
+	views              bool // the layer has a bias, so a result of more than two dimensions is a view of a matrix
 }
 
 func newAdaLora(b *Builder, lin *Linear, l Lora) tuner {

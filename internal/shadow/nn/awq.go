@@ -5,8 +5,8 @@ package nn
 import "snug/internal/shadow"
 
 // Weights quantized by AWQ to 4 bits, in the GEMM format. A layer has buffers: the weight, whose values share int32 words
-// along the output, and for each group of inputs a zero and a scale per output. They are computed with by AwqGemmFn in
-// GPTQModel 7.3 (nn_modules/qlinear/gemm_awq.py), which transformers uses, and which is WQLinearMMFunction of AutoAWQ 0.2.
+// along the output, and for each group of inputs a zero and a scale per output. transformers uses GPTQModel's layers, whose
+// AwqGemmFn (7.3, nn_modules/qlinear/gemm_awq.py) is the same as AutoAWQ 0.2's WQLinearMMFunction.
 
 const (
 	awqBits  = 4
