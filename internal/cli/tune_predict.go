@@ -375,7 +375,7 @@ func (t *tuner) useRecording(ctx context.Context) error {
 	}
 	t.base, err = tunable(t.today, nil)
 	if err == nil && t.base == nil {
-		err = errors.New("the recording is not a model")
+		err = errors.New("the recording cannot be used as a model")
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func Find(name string) (Card, error) {
 		return c, nil
 	}
 	if n, one := several(name); n > 0 {
-		return Card{}, unknown("", "GPU %q is %d cards; give --gpus %d --gpu %s", name, n, n, one)
+		return Card{}, unknown("", "GPU %q means %d cards; give --gpus %d --gpu %s", name, n, n, one)
 	}
 	if gb, ok := onlySize(want); ok {
 		if some := SoldAlike(gb); len(some) > 1 {

@@ -117,7 +117,7 @@ func (s *Session) prepare(ctx context.Context) error {
 // reportLeftovers tells the user what an earlier snug left behind, if it may surprise them.
 func (s *Session) reportLeftovers(left run.Left) {
 	if left.Processes > 0 {
-		s.say("an earlier snug was killed and left its training running; it is stopped now")
+		s.say("an earlier snug was killed and left its training running; that training is stopped now")
 	}
 	if left.Spared > 0 {
 		s.say("an earlier snug was killed; its training keeps running, as requested")

@@ -105,7 +105,7 @@ func (s *Setup) completeIA3() error {
 	return nil
 }
 
-// PrefixRecomputed returns the error for prefix tuning with checkpointing, with which PEFT fails too.
+// PrefixRecomputed returns the error for prefix tuning with checkpointing, which fails in PEFT too.
 func PrefixRecomputed() error {
 	return Wrong("{checkpointing} does not work with {lora.tuner} prefix: PEFT passes the prefix in a cache, which recomputation would extend again; turn one of them off")
 }

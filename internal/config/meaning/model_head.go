@@ -44,5 +44,5 @@ func (r *Run) otherHead(run map[string]any) []string {
 	if l.Head == "" || model["head"] != encoder {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s: counted as a sentence encoder, which also has a small head; set --head for another", l.Where, l.Class)}
+	return []string{fmt.Sprintf("%s: %s: counted as a sentence encoder; set --head for another head", l.Where, l.Class)}
 }
