@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"snug/internal/config/projects"
+	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/plan"
 	"snug/internal/profile"
@@ -224,7 +225,10 @@ func (t *tuner) predict(ctx context.Context) error {
 		list, err = t.recorded(ctx)
 	} else {
 		t.today, t.base = found, base
-		list, err = t.planned(ctx, base, nil)
+		if list, err = t.planned(ctx, base, nil); unfollowable(base, err) {
+			t.notes = append(t.notes, "the run is recorded, because it cannot be simulated: "+oneLine(err.Error()))
+			list, err = t.recorded(ctx)
+		}
 	}
 	if err != nil {
 		return err
@@ -266,6 +270,17 @@ func tunable(t *today, err error) (*setup.Setup, error) {
 	default:
 		return r.setup, nil
 	}
+}
+
+// unfollowable reports whether err means that the loop of a script cannot be simulated, as opposed to a mistake in the
+// command or in the settings. A recording shows what such a run takes.
+func unfollowable(s *setup.Setup, err error) bool {
+	if err == nil || s.Script == nil || s.Script.File == nil {
+		return false
+	}
+	var field *setup.FieldError
+	var beyond estimate.Beyond
+	return errors.Is(err, setup.ErrUnknownModel) || errors.As(err, &beyond) || errors.As(err, &field) && field.Field == "loop"
 }
 
 // planned returns the candidates of a run, the recommended one first. A candidate's variant is its differences
@@ -534,7 +549,7 @@ func (t *tuner) recordVariant(ctx context.Context, values setup.Values) (string,
 	if len(values) > 0 {
 		what = "with " + values.String()
 	}
-	t.env.say(fmt.Sprintf("snug does not know this model, so it first records the run, %s, at %v and %v", what, sizes[0], sizes[1]))
+	t.env.say(fmt.Sprintf("this run cannot be predicted yet, so it is first recorded, %s, at %v and %v", what, sizes[0], sizes[1]))
 	t.session.Close() // only one session at a time may listen for signals
 	r, err := record.Run(ctx, t.world(&p, record.Events{Say: t.env.say}), p)
 	if again := t.open(ctx); again != nil {

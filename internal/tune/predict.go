@@ -15,26 +15,43 @@ func (c *Climb) memory(x Candidate) uint64 {
 	return c.extrapolated(x)
 }
 
-// off returns the factor by which predictions for a candidate's variant are off. If the variant was not measured, the
-// factor is that of the other variants, but at least 1, because this one need not use less than predicted even if the
-// others did.
+// off returns the factor by which predictions for a candidate's variant are off: that of the measured batch that is
+// nearest, because fragmentation differs from batch to batch. If the variant was not measured, the factor is that of the
+// other variants, but at least 1, because this one need not use less than predicted even if the others did.
 func (c *Climb) off(x Candidate) float64 {
-	own, all := 0.0, 0.0
+	own, all, least := 0.0, 0.0, math.Inf(1)
 	for _, t := range c.tried {
 		if t.Outcome != Fits || t.Predicted == 0 || t.Reserved == 0 {
 			continue
 		}
 		f := float64(t.Reserved) / float64(t.Predicted)
 		all = max(all, f)
-		if t.Variant == x.Variant {
-			own = max(own, f)
+		if apart := doublings(x, t); t.Variant == x.Variant && apart < least {
+			own, least = f, apart
 		}
 	}
-	switch {
-	case own > 0:
+	if own > 0 {
 		return own
 	}
 	return max(all, 1)
+}
+
+// doublings returns how far apart two batches are, in doublings.
+func doublings(x Candidate, t Trial) float64 {
+	return math.Abs(math.Log2(float64(x.Batch) / float64(t.Batch)))
+}
+
+// fragmentation is the factor by which memory may exceed its prediction at one batch and not at another, because free
+// memory is fragmented differently.
+const fragmentation = 1.1
+
+// least returns the bytes that a candidate will reserve at least, as far as is known. A prediction that was exceeded by no
+// more than fragmentation explains is not corrected: only a trial can tell.
+func (c *Climb) least(x Candidate) uint64 {
+	if f := c.off(x); x.Predicted > 0 && f > 1 && f <= fragmentation {
+		return x.Predicted
+	}
+	return c.memory(x)
 }
 
 // extrapolated returns the memory of a candidate without a prediction, from measured batches of its variant: the part
@@ -68,7 +85,7 @@ func (c *Climb) extrapolated(x Candidate) uint64 {
 
 // mayFit reports whether a candidate may fit, as far as is known.
 func (c *Climb) mayFit(x Candidate) bool {
-	need := c.memory(x)
+	need := c.least(x)
 	if c.opts.Limit > 0 && float64(need) > (1-c.opts.Margin)*float64(c.opts.Limit) {
 		return false
 	}
@@ -88,9 +105,25 @@ func (c *Climb) mayFit(x Candidate) bool {
 	return true
 }
 
-// doubts are the fractions by which the speed of a candidate may exceed the expectation if its variant was never
-// measured, was measured at one batch, or was measured at several.
-var doubts = [...]float64{0.15, 0.04, 0.015}
+// doubts are the fractions by which the speed of a candidate may exceed the expectation if its variant was measured at
+// one batch, or at several.
+var doubts = [...]float64{1: 0.04, 0.015}
+
+// doubt returns the fraction by which the speed of a candidate may exceed the expectation, if known batches of its
+// variant were measured. If measured speeds are off by more than predictions usually are, a variant that was never
+// measured may be twice as fast as predicted.
+func (c *Climb) doubt(known int) float64 {
+	switch {
+	case known > 0:
+		return doubts[min(known, len(doubts)-1)]
+	case c.worst() > commonError:
+		return 1
+	}
+	return 0.15
+}
+
+// commonError is the error of a predicted speed, as a logarithm, that nine in ten predictions do not exceed.
+const commonError = 0.2
 
 // promising returns the candidate that may be the fastest among those that may fit, and its expected speed; nil if
 // none is expected to be faster than the best by more than the noise.
@@ -109,7 +142,7 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 			continue
 		}
 		rate, known := c.rate(*x, best)
-		hope := rate * (1 + doubts[min(known, len(doubts)-1)])
+		hope := rate * (1 + c.doubt(known))
 		if known < 2 { // how speed grows with the batch is not known yet, and noise must not hide it
 			hope *= 1 + max(leastNoise, best.Noise) - leastNoise
 		}
@@ -123,30 +156,34 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 // alike is the factor up to which two expected speeds count as the same.
 const alike = 1.001
 
-// nearer reports whether a should be tried before b if they may be equally fast: the one with a batch closer to a
-// measured batch of its variant, or else the larger one.
+// nearer reports whether a should be tried before b if they may be equally fast: the one with a batch larger than all
+// measured ones of its variant, then the one closer to a measured batch, or else the larger one.
 func (c *Climb) nearer(a, b Candidate) bool {
-	x, y := c.distance(a), c.distance(b)
+	x, up := c.distance(a)
+	y, alsoUp := c.distance(b)
+	if up != alsoUp {
+		return up
+	}
 	if x != y {
 		return x < y
 	}
 	return a.Batch > b.Batch
 }
 
-// distance returns how far a candidate's batch is from the nearest measured one of its variant, in doublings; 0 if
-// none was measured.
-func (c *Climb) distance(x Candidate) float64 {
-	least, found := math.Inf(1), false
+// distance returns how far a candidate's batch is from the nearest measured one of its variant, in doublings, and
+// whether it is larger than all of them; 0 and true if none was measured.
+func (c *Climb) distance(x Candidate) (least float64, larger bool) {
+	least, larger = math.Inf(1), true
 	for _, t := range c.tried {
 		if t.Outcome == Fits && t.Variant == x.Variant {
-			found = true
-			least = min(least, math.Abs(math.Log2(float64(x.Batch)/float64(t.Batch))))
+			least = min(least, doublings(x, t))
+			larger = larger && x.Batch > t.Batch
 		}
 	}
-	if !found {
-		return 0
+	if math.IsInf(least, 1) {
+		return 0, true
 	}
-	return least
+	return least, larger
 }
 
 // rate returns a candidate's expected speed, and the number of measured batches of its variant that it is based on.
@@ -187,13 +224,18 @@ const noTrust = 0.7
 // believed returns how much of a predicted speed ratio to believe. If measured speeds are far from their predictions,
 // as with recordings at tiny batches, candidates count as equally fast instead.
 func (c *Climb) believed(ratio float64) float64 {
+	return math.Pow(ratio, max(0, 1-c.worst()/noTrust))
+}
+
+// worst returns the largest error of a predicted speed so far, as a logarithm.
+func (c *Climb) worst() float64 {
 	worst := 0.0
 	for _, t := range c.tried {
 		if t.Outcome == Fits && t.Rate > 0 && t.Expected > 0 {
 			worst = max(worst, math.Abs(math.Log(t.Rate/t.Expected)))
 		}
 	}
-	return math.Pow(ratio, max(0, 1-worst/noTrust))
+	return worst
 }
 
 // fitted returns a candidate's speed from two or more measured batches of its variant: a forward pass takes a fixed

@@ -323,3 +323,58 @@ func TestClimbUsually(t *testing.T) {
 	}
 	t.Logf("%d of %d within 3 %%, %.2f trials in the mean, %d at most", near, machines, float64(trials)/machines, most)
 }
+
+// candidateOf returns a candidate at an effective batch of 384.
+func candidateOf(variant string, batch int, predicted, expected float64) Candidate {
+	return Candidate{
+		Settings: setup.Assign("batch", batch).With("variant", variant), Variant: variant, Batch: batch, Accumulation: 384 / batch, World: 1,
+		Predicted: uint64(predicted * gib), Expected: expected,
+	}
+}
+
+// If the first trial shows that speeds cannot be predicted, the other variant is tried although it was expected to be
+// slower. Measured with a program that is limited by the CPU: with checkpointing 590 samples per second, not 827, and
+// without it 678.
+func TestPoorSpeeds(t *testing.T) {
+	for _, c := range []struct {
+		rate float64 // of the first trial
+		want bool    // whether the other variant is tried
+	}{{827, false}, {780, false}, {590, true}} {
+		list := []Candidate{candidateOf("", 384, 9.6, 827), candidateOf("off", 192, 22, 480)}
+		climb, err := New(list, 0, Options{Limit: 24 * gib})
+		if err != nil {
+			t.Fatal(err)
+		}
+		climb.Record(list[0], Result{Outcome: Fits, Reserved: list[0].Predicted, Rate: c.rate, Noise: 0.02})
+		if next := climb.Next().Next; (next != nil) != c.want {
+			t.Errorf("after %.0f samples/s: next is %v, want the other variant: %v", c.rate, next, c.want)
+		}
+	}
+}
+
+// Memory that exceeds its prediction at one batch need not exceed it at another. A larger batch that fits by its
+// prediction is tried, and before a smaller one.
+func TestFragmentedNeighbour(t *testing.T) {
+	list := []Candidate{candidateOf("", 16, 15.5, 97), candidateOf("", 12, 11.9, 95), candidateOf("", 24, 22.6, 99)}
+	climb, err := New(list, 0, Options{Limit: 24 * gib})
+	if err != nil {
+		t.Fatal(err)
+	}
+	climb.Record(list[0], Result{Outcome: Fits, Reserved: 149 * gib / 10, Rate: 257, Noise: 0.001})
+	if next := climb.Next().Next; next == nil || next.Batch != 24 {
+		t.Errorf("after 16: next is %v, want 24", next)
+	}
+	for _, c := range []struct {
+		reserved float64 // of batch 12, predicted to take 11.9
+		want     bool    // whether 16, predicted to take 15.5 of 16, may fit
+	}{{12.85, true}, {14, false}} {
+		climb, err = New(list[:2], 1, Options{Limit: 16 * gib})
+		if err != nil {
+			t.Fatal(err)
+		}
+		climb.Record(list[1], Result{Outcome: Fits, Reserved: uint64(c.reserved * gib), Rate: 250, Noise: 0.001})
+		if got := climb.mayFit(list[0]); got != c.want {
+			t.Errorf("after batch 12 took %.2f GiB: 16 may fit %v, want %v", c.reserved, got, c.want)
+		}
+	}
+}
