@@ -9,7 +9,7 @@
     seeds:EXAMPLE   its cases in seeds.jsonl (cases.py)
     finder:NAME     a batch-size finder of another library under 24 GiB (finders.py)
 
-The rows go to FOLDER/rows.jsonl as they come, errors to FOLDER/errors.log. While one job uses the GPU, the next one already
+The rows go to FOLDER/rows.jsonl as they come, errors and other output to FOLDER/errors.log. While one job uses the GPU, the next one already
 imports its libraries, except before and after snug tune, whose own imports count. Prints what ran, what did not, and a table.
 """
 import argparse
@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -77,8 +78,17 @@ class Jobs:
         env = {**os.environ, "SNUG_STORE": store}
         if not job.startswith("tune:"):
             env["SNUG_TURN"] = "%s=%d" % (self.turn, n)
-        with open(self.rows, "a") as out, open(self.errors, "a") as err:
-            return subprocess.Popen(self.words(job), cwd=HERE, env=env, stdout=out, stderr=err, start_new_session=True)
+        with open(self.errors, "a") as err:
+            process = subprocess.Popen(self.words(job), cwd=HERE, env=env, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
+        process.reader = threading.Thread(target=self.read, args=(process.stdout,), daemon=True)
+        process.reader.start()
+        return process
+
+    def read(self, out):
+        """Appends the rows that a job prints to the rows, and what its libraries print to the errors."""
+        for line in out:
+            with open(self.errors if row(line) is None else self.rows, "a") as f:
+                f.write(line)
 
     def end(self, process):
         for by in signal.SIGTERM, signal.SIGKILL:
@@ -86,9 +96,10 @@ class Jobs:
                 os.killpg(process.pid, by)
                 process.wait(6)
             except ProcessLookupError:
-                return
+                break
             except subprocess.TimeoutExpired:
                 pass
+        process.reader.join(6)  # the last rows
 
     def run(self):
         began, jobs, next = time.time(), self.a.jobs, None
@@ -112,9 +123,19 @@ class Jobs:
             self.end(next)
 
 
+def row(line):
+    """Returns the row on a line, or None if the line is something else, such as a library's message."""
+    try:
+        x = json.loads(line)
+    except ValueError:
+        return None
+    return x if isinstance(x, dict) else None
+
+
 def table(path):
     """Prints the rows, and each tune beside the best of the sweep."""
-    rows = [json.loads(line) for line in open(path)]
+    with open(path) as f:
+        rows = [r for r in map(row, f) if r is not None]
     swept = [r for r in rows if "sweep" in r and r["outcome"] == "fits" and not r.get("early")]
     for r in rows:
         if "tune" in r:
