@@ -99,6 +99,7 @@ func (r *Run) Missing() []Missing {
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !r.usualTargets() {
 		out = append(out, Missing{"lora.targets", cmp.Or(r.programNamesTargets(), "no file names the layers to adapt") + "; give --lora-targets all-linear, or names like q_proj,v_proj"})
 	}
+	out = append(out, r.ownAdapters(fields)...)
 	out = append(out, r.unknownRank(fields)...)
 	out = append(out, r.partsOfLayer(fields)...)
 	out = append(out, r.refusedQuantization()...)
