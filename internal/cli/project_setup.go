@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"snug/internal/config"
 	"snug/internal/config/meaning"
@@ -74,6 +75,9 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 func (f *setupFlags) follows(project *config.Project, over map[string]any) {
 	f.standsFor = project.BuildsModel() && over["model"] == nil
 	f.guessed, f.takes = over["loop"] == nil && !f.standsFor, project.ProgramFlags()
+	if f.guessed {
+		f.ownClass = sync.OnceValue(project.OwnClass)
+	}
 	if f.standsFor {
 		f.variables = project.ProgramVariables()
 	}

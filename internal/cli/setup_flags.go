@@ -26,8 +26,9 @@ type setupFlags struct {
 	anyBatch  bool   // the command searches for a batch, so none is required
 	base      string // the base of relative paths in the files; "" for this folder
 
-	guessed   bool // the setup's loop is derived from files
-	standsFor bool // the model only stands for the one that the script's code builds
+	guessed   bool          // the setup's loop is derived from files
+	ownClass  func() string // which model class of the project's own the loop trains
+	standsFor bool          // the model only stands for the one that the script's code builds
 	variables map[string]setup.Variable
 	from      string            // a description of the files that the setup was found in
 	project   origin            // origin of their settings; zero if there are none

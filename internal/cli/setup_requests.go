@@ -55,7 +55,7 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 func (f *setupFlags) source(env Env) setup.Source {
 	lengths, _ := f.flags.GetString("lengths")
 	tokenizer, _ := f.flags.GetString("tokenizer")
-	return setup.Source{Base: f.base, Open: env.opener(f.model, f.config, lengths, tokenizer), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed,
+	return setup.Source{Base: f.base, Open: env.opener(f.model, f.config, lengths, tokenizer), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed, OwnClass: f.ownClass,
 		Survey: estimate.Survey, AnyBatch: f.anyBatch, Asked: f.asked, Flags: f.takes, StandsFor: f.standsFor, Variables: f.variables}
 }
 

@@ -75,6 +75,8 @@ type Script struct {
 
 	Guessed bool // the loop was detected, not named by the user; if it cannot be followed, snug's own step is used instead
 
+	OwnClass func() string // which model class of the project's own a detected loop trains; nil or "" if none
+
 	StandsFor bool                // the setup's model only stands for the one that the script builds
 	Variables map[string]Variable // the sizes that such a script assigns to its own variables
 
@@ -381,6 +383,7 @@ func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	}
 	if s.Script != nil {
 		s.Script.Guessed, s.Script.StandsFor, s.Script.given = from.Guessed, from.StandsFor, map[string]bool{}
+		s.Script.OwnClass = from.OwnClass
 		for name := range fields {
 			s.Script.given[name] = true
 		}

@@ -39,3 +39,28 @@ func TestComparisonIsNotReplaced(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnClassIsNotReplaced checks that a detected script that cannot be followed is not replaced by snug's own step if it
+// trains a model class of the project's own, on one GPU or several.
+func TestOwnClassIsNotReplaced(t *testing.T) {
+	text := "unknown_call(\n    1)\n"
+	for name, x := range map[string]struct {
+		class string
+		dist  *setup.Dist
+	}{"own": {"train.py:3: PairForRanking is the project's own", nil}, "none": {}, "own over GPUs": {"train.py:3: PairForRanking is the project's own", &setup.Dist{Kind: "ddp", Mesh: setup.Mesh{setup.Data: 2}}}, "none over GPUs": {"", &setup.Dist{Kind: "ddp", Mesh: setup.Mesh{setup.Data: 2}}}} {
+		t.Run(name, func(t *testing.T) {
+			file, err := pysrc.Parse("x.py", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Run(&setup.Setup{
+				Batch: 2, Seq: 16, Steps: 3, Optimizer: "adamw", Precision: setup.FP32, Loop: "x.py", Dist: x.dist,
+				Model:  setup.Model{Config: map[string]any{"model_type": "gpt2", "n_layer": 1.0, "n_embd": 64.0, "n_head": 2.0, "vocab_size": 1000.0, "n_positions": 128.0}, Head: "causal-lm"},
+				Script: &setup.Script{File: file, Guessed: true, OwnClass: func() string { return x.class }, Read: func(string) (string, error) { return text, nil }},
+			}, Options{})
+			if x.class == "" && err != nil || x.class != "" && (err == nil || !strings.HasPrefix(err.Error(), x.class+"; record the run")) {
+				t.Errorf("got %v, want %q", err, x.class)
+			}
+		})
+	}
+}

@@ -157,6 +157,9 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if sentences.In(sourceOf(s.Script)) {
 		return nil, fmt.Errorf("%w (sentence-transformers trains several texts at a time, so snug does not fall back to a plain training step)", err)
 	}
+	if own := ownClass(s.Script); own != nil {
+		return nil, own
+	}
 	s.Script.Abandon()
 	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume that each step runs in its own function, and may be too low", s.Loop, err)}
 	if line := setup.AdaptersMadeAt(sourceOf(s.Script)); line > 0 && s.LoRA == nil {
@@ -166,6 +169,18 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	plain := *s
 	plain.Script = nil
 	return runLoop(&plain, o)
+}
+
+// ownClass returns the error for a script that cannot be followed and that trains a model class of the project's own; nil for
+// any other. Its loss and its heads are only in its code, so snug's own step would train another model.
+func ownClass(x *setup.Script) error {
+	if x.OwnClass == nil {
+		return nil
+	}
+	if class := x.OwnClass(); class != "" {
+		return setup.Unsimulated(class + "; record the run: snug profile -- <your command>, or, if it computes what the model does, use --loop script")
+	}
+	return nil
 }
 
 // sourceOf returns the text of a script, or "" if it cannot be read.

@@ -27,6 +27,9 @@ func runSpread(s *setup.Setup, o Options) (*Result, error) {
 			return nil, o.Stop()
 		}
 		if err != nil {
+			if own := ownClass(s.Script); own != nil {
+				return nil, own
+			}
 			s.Script.Abandon()
 			s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v), so settings that only its code shows are not counted", s.Loop, err)})
 		}

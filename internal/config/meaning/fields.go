@@ -54,6 +54,9 @@ func (r *Run) Fields() map[string]any {
 		out["target_seq"] = float64(n)
 	}
 	r.joinTarget(out)
+	if n, _ := r.lengthOfBlock(); n > 0 && out["seq"] == nil {
+		out["seq"] = float64(n)
+	}
 	r.settleModel(out)
 	r.settleWeights(out, r.adapts())
 	if r.bothPrecisions() != "" {
@@ -73,12 +76,30 @@ func (r *Run) Fields() map[string]any {
 	return out
 }
 
-// joinTarget adds the tokens of a target to those of its source, if the trainer joins both into one sequence.
+// joinTarget adds the tokens of a target to those of its source, if the trainer joins both into one sequence, or the model has
+// no decoder besides: the lengths of a source and a target then are those of the two parts of a sample.
 func (r *Run) joinTarget(out map[string]any) {
-	if source := r.Whole("seq"); r.Trainer().JoinsTarget && source > 0 {
-		out["seq"] = float64(source + r.Whole("target_seq"))
+	source, target := r.Whole("seq"), r.Whole("target_seq")
+	switch {
+	case source > 0 && (r.Trainer().JoinsTarget || target > 0 && r.withoutDecoder() && r.namesSource()):
+		out["seq"] = float64(source + target)
+		delete(out, "target_seq")
+	case target > 0 && r.withoutDecoder():
 		delete(out, "target_seq")
 	}
+}
+
+// withoutDecoder reports whether the model is known and not an encoder-decoder.
+func (r *Run) withoutDecoder() bool {
+	name, _ := r.modelInFile().(string)
+	name = r.ModelName(name)
+	return setup.KnowsModel(name) && !setup.Trains(name, "seq2seq-lm")
+}
+
+// namesSource reports whether the length is that of a source, as in max_source_length.
+func (r *Run) namesSource() bool {
+	b := r.BindingsOf("seq")
+	return len(b) > 0 && strings.Contains(b[0].Path.String(), "source")
 }
 
 // Missing lists what the user must provide before the run can be estimated.
@@ -99,6 +120,7 @@ func (r *Run) Missing() []Missing {
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !r.usualTargets() {
 		out = append(out, Missing{"lora.targets", cmp.Or(r.programNamesTargets(), "no file names the layers to adapt") + "; give --lora-targets all-linear, or names like q_proj,v_proj"})
 	}
+	out = append(out, r.ownAdapters(fields)...)
 	out = append(out, r.unknownRank(fields)...)
 	out = append(out, r.partsOfLayer(fields)...)
 	out = append(out, r.refusedQuantization()...)

@@ -130,18 +130,63 @@ func (r *Run) programNamesTargets() string {
 	if r.Primary == nil {
 		return ""
 	}
+	made := false
 	for _, p := range r.ExecutedPrograms(r.Primary) {
 		if !strings.Contains(p.Text, "LoraConfig(") {
 			continue
 		}
+		made = true
 		for _, c := range p.Calls("LoraConfig") {
 			if v, known := c.Args["target_modules"]; c.Passed["target_modules"] && (!known || v != nil) {
 				return fmt.Sprintf("the program chooses the layers to adapt (%s:%d: LoraConfig)", p.File, c.Line)
 			}
 		}
 	}
+	if made || !r.Primary.RunsOwnProgram() {
+		return ""
+	}
+	for _, m := range r.modules() {
+		if at := namedTargets.Index(m.Text); at != nil {
+			return fmt.Sprintf("the program chooses the layers to adapt (%s: LoraConfig)", m.LineOf(at[2]))
+		}
+	}
 	return ""
 }
+
+// namedTargets matches a LoraConfig that names the layers to adapt.
+var namedTargets = pattern.New(`(?m)^[^#\n]*\b(LoraConfig)\((?:[^()]|\([^()]*\))*?\btarget_modules\s*=\s*[^N\s]`, "LoraConfig(")
+
+// modules returns the project's modules that the run's programs import.
+func (r *Run) modules() (out []projects.ProgramText) {
+	for _, p := range r.ExecutedPrograms(r.Primary) {
+		out = append(out, r.Modules(p.ProgramText)...)
+	}
+	return out
+}
+
+// ownAdapters lists the key that turns on adapters of a program that makes them without PEFT: which layers it adapts, and what
+// it trains besides them, is only in its code.
+func (r *Run) ownAdapters(fields map[string]any) []Missing {
+	if fields["lora"] == nil || !r.peft() || !r.Primary.RunsOwnProgram() {
+		return nil
+	}
+	programs := r.modules()
+	for _, p := range r.ExecutedPrograms(r.Primary) {
+		programs = append(programs, p.ProgramText)
+	}
+	if len(programs) == 0 || slices.ContainsFunc(programs, func(p projects.ProgramText) bool { return usesPEFT.In(p.Text) }) {
+		return nil
+	}
+	for _, b := range slices.Concat(r.BindingsOf("lora"), r.BindingsOf("lora.rank")) {
+		if b.Value != nil && b.Value != false {
+			return []Missing{*refusedFor(b.Where(), b.Path.String(), "turns on adapters that the program makes without PEFT")}
+		}
+	}
+	return nil
+}
+
+// usesPEFT matches a mention of PEFT in a program, or of TRL, whose trainers make its adapters.
+var usesPEFT = pattern.New(`(?i)peft|LoraConfig|\btrl\b`)
 
 // unknownRank lists the rank as missing if a file turns adapters on and no file sets it.
 func (r *Run) unknownRank(fields map[string]any) []Missing {

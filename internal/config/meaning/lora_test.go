@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"snug/internal/config/projects"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -82,5 +84,33 @@ func TestPartsOfLayer(t *testing.T) {
 		if len(got) != want || want > 0 && !strings.HasPrefix(got[0].Say, "lora.yaml: lora_query adapts a part of the layer") {
 			t.Errorf("%s: missing %v", name, got)
 		}
+	}
+}
+
+// TestAdaptersInModules checks adapters that are made outside the program that a script starts: in a module of the project, or
+// by the project's own code instead of PEFT.
+func TestAdaptersInModules(t *testing.T) {
+	const main = "from own.models import build\np = HfArgumentParser((OwnArguments, TrainingArguments))\nm = build(args)\nt = Trainer(model=m)\nt.train()\n"
+	for name, x := range map[string]struct{ program, module, want string }{
+		"no PEFT":          {main, "class LoRALinear(nn.Linear):\n    pass\n", "run.sh:1: --apply_lora turns on adapters that the program makes without PEFT"},
+		"targets named":    {main, "def build(a):\n    c = LoraConfig(r=a.lora_r,\n        lora_dropout=max(a.p, 0), target_modules=layers(a))\n", "the program chooses the layers to adapt (own/models.py:2: LoraConfig)"},
+		"PEFT's targets":   {main, "def build(a):\n    c = LoraConfig(r=a.lora_r)\n", ""},
+		"targets None":     {main, "def build(a):\n    c = LoraConfig(r=a.lora_r, target_modules=None)\n", ""},
+		"made in the file": {"from own.models import build\nc = LoraConfig(r=a.lora_r)\n" + main, "def build(a):\n    c = LoraConfig(target_modules=layers(a))\n", ""},
+		"PEFT by a flag":   {"from trl import get_peft_config\n" + main, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := projects.Find(fstest.MapFS{
+				"run.sh":   {Data: []byte("python train.py --model_name_or_path gpt2 --per_device_train_batch_size 4 --max_seq_length 64 --apply_lora --lora_r 8\n")},
+				"train.py": {Data: []byte(x.program)}, "own/models.py": {Data: []byte(x.module)},
+			}, ".", "run.sh")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := New(found).Missing()
+			if x.want == "" && len(got) > 0 || x.want != "" && (len(got) == 0 || !strings.HasPrefix(got[0].Say, x.want)) {
+				t.Errorf("got %v, want %q", got, x.want)
+			}
+		})
 	}
 }

@@ -155,7 +155,29 @@ func (r *Run) trainsNothing() []Missing {
 	if needs := r.Primary.System.TrainsWith; needs != "" && !r.Primary.Tree.Has(strings.Split(needs, ".")) {
 		return []Missing{{Training, fmt.Sprintf("%s has no %s, so it does not train; only training runs are estimated", r.Primary.File, needs)}}
 	}
-	return nil
+	return r.noEpochs()
+}
+
+// noEpochs returns the refusal of a run for 0 epochs, which only evaluates, converts or saves a model.
+func (r *Run) noEpochs() []Missing {
+	var none *Missing
+	for _, s := range r.SourcesRead() {
+		for _, v := range s.OwnValues() {
+			name, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimLeft(v.Path[len(v.Path)-1], "-"), "-", "_"), "#")
+			n, is := systems.AsNumber(v.Value)
+			switch {
+			case !is:
+			case n > 0 && (name == "max_steps" || name == "max_train_steps" || name == "num_train_epochs"):
+				return nil
+			case n == 0 && name == "num_train_epochs":
+				none = &Missing{Training, fmt.Sprintf("%s:%d: %s is 0, so the run does not train; only training runs are estimated", s.File, v.Value.Line, v.Path)}
+			}
+		}
+	}
+	if none == nil {
+		return nil
+	}
+	return []Missing{*none}
 }
 
 // upwards yields the last element of a path, then its folders' names.

@@ -76,7 +76,7 @@ func (r *Run) unreadIn(s *projects.Source, run map[string]any) []unreadKeys {
 		if topic == systems.OfAdapters && run["lora"] != nil && systems.NamesBits(textOf(v)) {
 			topic = systems.OfBits // the adapters are counted
 		}
-		if topic == "" || read[p] || !r.deviates(topic, v, run) || r.isNoted(v.Parts[len(v.Parts)-1]) {
+		if topic == "" || read[p] || r.Removed(s, p) || !r.deviates(topic, v, run) || r.isNoted(v.Parts[len(v.Parts)-1]) {
 			continue
 		}
 		if v.Value.Kind == doc.Map {

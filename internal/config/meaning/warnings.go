@@ -33,6 +33,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.castsWithoutFlash()...)
 	out = append(out, r.olderLoss(run)...)
 	out = append(out, r.otherHead(run)...)
+	out = append(out, r.assumedBlock(run)...)
 	out = append(out, r.attendsBySwitch(run)...)
 	out = append(out, r.largerEvaluation(run)...)
 	out = append(out, r.unknownTokens()...)

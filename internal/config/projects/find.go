@@ -266,9 +266,17 @@ func (p *Found) bindSource(s *Source) error {
 	if err != nil {
 		return err
 	}
+	if s != p.Primary && s.startsMain(p.Primary) && !p.Primary.System.ByName {
+		o, err := s.overridesOf(p.Primary)
+		if err != nil {
+			return err
+		}
+		found = slices.Concat(o.bound, slices.DeleteFunc(slices.Clone(found), func(b Bound) bool { return isFlag(b.Path) && o.paths[flagPath(b.Path[0])] }))
+		p.overridden = o
+	}
 	p.Notes = append(p.Notes, s.CommandNotes()...)
 	for _, b := range found {
-		if p.isGiven(b) {
+		if p.isGiven(b) || s == p.Primary && p.overridden.replaces(b) {
 			continue
 		}
 		p.Notes = append(p.Notes, b.notes()...)

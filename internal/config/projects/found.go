@@ -51,6 +51,8 @@ type Found struct {
 	Documented *Documentation
 	Unsearched string // what a search did not read, "" if it read all
 
+	overridden *overrides // what the flags of a script change in the main file; nil if no script starts it with flags
+
 	executed map[string]func() *branches.Program // the programs of the run, each read once
 }
 

@@ -16,7 +16,7 @@ import (
 
 // ownSettings are the settings that are read from a program.
 var ownSettings = []string{
-	"model", "batch", "accumulation", "precision", "autocast", "weights", "checkpointing", "seq", "optimizer", "attention", "clip", "liger",
+	"model", "batch", "accumulation", "precision", "autocast", "weights", "checkpointing", "seq", "target_seq", "optimizer", "attention", "clip", "liger",
 	"lora", "quantized", "quant_method", "quantization", "uncounted",
 }
 

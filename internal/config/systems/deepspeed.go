@@ -25,7 +25,7 @@ var deepspeed = System{
 }
 
 func deepspeedKeys() []Key {
-	return []Key{
+	return append(deepspeedCompression(), []Key{
 		{Setting: "batch", Path: "train_micro_batch_size_per_gpu", Kind: Whole, Unit: "samples per GPU", Source: deepspeedArgs},
 		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: deepspeedArgs},
 		{Setting: "effective", Path: "train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: deepspeedArgs},
@@ -40,7 +40,17 @@ func deepspeedKeys() []Key {
 		either("quantize_training.enabled", "rounds weights to fewer bits while it trains", "deepspeed 0.3 to 0.8, runtime/config.py"),
 		splits("tensor_parallel.autotp_size", "deepspeed 0.19, runtime/tensor_parallel/config.py"),
 		shares("sequence_parallel_size", deepspeedArgs),
+	}...)
+}
+
+// deepspeedCompression returns the switches of DeepSpeed's compression, which replaces a model's linear layers by its own.
+func deepspeedCompression() (out []Key) {
+	for _, method := range []string{"weight_quantization", "activation_quantization", "sparse_pruning", "row_pruning", "head_pruning", "channel_pruning"} {
+		out = append(out, Key{Setting: "refused", Path: "compression_training." + method + ".shared_parameters.enabled", Kind: Switch,
+			Means: "trains with DeepSpeed's compression, which has its own layers", Source: "deepspeed 0.19, compression/constants.py"})
 	}
+	return append(out, Key{Setting: "refused", Path: "compression_training.layer_reduction.enabled", Kind: Switch,
+		Means: "trains with fewer of the model's layers", Source: "deepspeed 0.19, compression/constants.py"})
 }
 
 // DeepSpeedPrefix is the prefix of DeepSpeed keys within another file.

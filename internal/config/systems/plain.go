@@ -44,7 +44,8 @@ func plainKeys() []Key {
 	add(Key{Setting: "checkpointing", Kind: Switch, Reads: []Term{{"unsloth", "true"}}}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
 		"activation_checkpointing", "use_checkpointing", "use_checkpoint")
 	add(Key{Setting: "seq", Kind: Whole, Unit: "tokens"}, "max_seq_len", "max_seq_length", "seq_len", "seq_length", "sequence_length", "sequence_len",
-		"max_length", "context_length", "block_size", "cutoff_len", "model_max_length", "model_max_len", "max_sequence_length", "max_len", "ctx_len", "seqlen")
+		"max_length", "context_length", "block_size", "cutoff_len", "model_max_length", "model_max_len", "max_sequence_length", "max_len", "ctx_len", "seqlen", "max_source_length")
+	add(Key{Setting: "target_seq", Kind: Whole, Unit: "tokens"}, "max_target_length")
 	add(Key{Setting: "seq", Kind: Whole, Unit: "tokens", Short: true}, "seq")
 	add(Key{Setting: "positives", Kind: Whole, Unit: "samples per anchor"}, "n_positives", "num_positives")
 	add(Key{Setting: "negatives", Kind: Whole, Unit: "samples per anchor"}, "n_negatives", "num_negatives", "num_hard_negatives")
