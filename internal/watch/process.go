@@ -32,6 +32,8 @@ type process struct {
 	waits   []float64 // times spent waiting for data in recent training steps
 	curve   curve[StepPoint]
 
+	growths []growth // the last times that PyTorch reserved more
+
 	evaluating bool
 	evalPeak   float64 // most that an evaluation used above persistent memory
 	trainPeak  float64 // most that recent training steps used above persistent memory
@@ -132,6 +134,38 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	for _, x := range p.recentPeaks(kept) {
 		p.trainPeak = max(p.trainPeak, x.peak-x.allocated)
 	}
+	p.addGrowth()
+}
+
+// growth is a step in which PyTorch reserved more memory.
+type growth struct {
+	step  int
+	waste float64 // memory that was reserved, and that not even the largest recent step would have used
+}
+
+// The number of growths that are kept, and of those that the forecast uses.
+const (
+	mostGrowths   = 32
+	recentGrowths = 5
+)
+
+// addGrowth records how much memory was unused when PyTorch reserved more in the newest step, or flushed its cache.
+func (p *process) addGrowth() {
+	n := len(p.peaks)
+	if n < 2 || p.peaks[n-1].afterEval {
+		return
+	}
+	x, before := p.peaks[n-1], p.peaks[n-2]
+	flushed := x.retries > before.retries
+	if flushed {
+		p.growths = p.growths[:0] // it released what no tensor occupied
+	}
+	if flushed || x.reserved > before.reserved {
+		p.growths = append(p.growths, growth{x.step, max(0, x.reserved-max(x.peak, x.allocated+p.trainPeak))})
+	}
+	if len(p.growths) > 2*mostGrowths {
+		p.growths = append(p.growths[:0], p.growths[mostGrowths:]...)
+	}
 }
 
 // expect compares a step with the prediction and adds both to the curve.
@@ -171,6 +205,7 @@ func (p *process) countStep(t float64, s Step) {
 // restart forgets the steps, because their numbering started again, as in the next trial of a search.
 func (p *process) restart() {
 	p.steps, p.cache, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, history{}, nil, 0, false, nil, nil
+	p.growths = nil
 	p.evalPeak, p.trainPeak, p.steady = 0, 0, false
 }
 
