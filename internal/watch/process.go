@@ -45,7 +45,8 @@ type process struct {
 	holds    float64 // when it first used memory, in seconds
 	context  int64   // bytes used before PyTorch reserved anything
 	warm     bool    // for a process without steps: it has been steady at least once
-	dropped  float64 // when used last fell substantially
+	fell     bool    // used has fallen substantially
+	dropped  float64 // when it last did
 	seenStep bool
 
 	oom      string // the message of a failure
@@ -54,7 +55,7 @@ type process struct {
 
 	leak     trend
 	leaks    bool
-	leakUpTo float64 // the leak is reported until this step without new evidence
+	leakUpTo float64 // the leak is reported until this step, or this second, without new evidence
 	fills    trend   // during a leak, the growth of reserved memory
 	filling  bool    // fills is valid
 	present  bool    // the newest sample lists it on the card
@@ -248,7 +249,7 @@ func (p *process) addUsed(t float64, used int64) {
 		p.context = used
 	}
 	if p.used-used > p.used/20 {
-		p.dropped = t
+		p.fell, p.dropped = true, t
 	}
 	p.samples++
 	p.used = used
