@@ -87,6 +87,7 @@ const (
 	agree       = 0.9  // fraction of the rises that must be about equal
 	positive    = 0.8  // fraction of the rises in each part that must be positive if they are not equal
 	slowest     = 0.4  // minimum rise of a part, relative to the average part
+	sameMoment  = 0.75 // fraction of the pairs that may include the same moment
 	certainty   = 6.0  // minimum rise of the whole window, in standard errors
 	partSigmas  = 2.5  // minimum rise of each part, in standard errors
 	grid        = 1.15 // ratio of successive window lengths
@@ -166,6 +167,7 @@ func (t test) fresh(r rises, all, window []point) bool {
 type rises struct {
 	parts  [][]float64
 	pooled []float64
+	spans  []span  // the points of each pair
 	middle float64 // median of pooled
 	wander float64 // factor on standard errors, for noise that persists from step to step
 	length float64 // length of a part, in steps or seconds
@@ -177,31 +179,63 @@ func risesBetween(window []point, parts, pairs int) (rises, bool) {
 	window = window[len(window)-n*parts:]
 	r := rises{}
 	for i := range parts - 1 {
-		slopes := pairUp(window[i*n:(i+1)*n], window[(i+1)*n:(i+2)*n])
-		if len(slopes) < max(pairs, n/4) {
+		spans := pairUp(window[i*n:(i+1)*n], window[(i+1)*n:(i+2)*n])
+		if len(spans) < max(pairs, n/4) {
 			return rises{}, false
+		}
+		slopes := make([]float64, len(spans))
+		for i, s := range spans {
+			slopes[i] = s.slope
 		}
 		r.parts = append(r.parts, slopes)
 		r.pooled = append(r.pooled, slopes...)
+		r.spans = append(r.spans, spans...)
 	}
 	r.middle = median(r.pooled)
 	r.wander = wander(window)
 	r.length = (window[len(window)-1].x - window[0].x) / float64(parts)
-	return r, r.length > 0
+	return r, r.length > 0 && !r.oneMoment()
 }
 
-// pairUp returns the slopes between the points of two neighbouring parts. Each point is used once. If all points are
+// oneMoment reports whether nearly all pairs include the same moment, so that a single allocation at that moment could explain
+// all rises. Corresponding points of three parts include any moment in half of the pairs, but if only points with similar
+// batches are paired, it may be all of them.
+func (r rises) oneMoment() bool {
+	type end struct {
+		x    float64
+		open int // 1 where a pair begins, -1 where it ends
+	}
+	var ends []end
+	for _, s := range r.spans {
+		ends = append(ends, end{s.from, 1}, end{s.to, -1})
+	}
+	slices.SortFunc(ends, func(a, b end) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.open, b.open)) })
+	open := 0
+	for _, e := range ends {
+		if open += e.open; float64(open) > sameMoment*float64(len(r.spans)) {
+			return true
+		}
+	}
+	return false
+}
+
+// span is a pair of comparable points.
+type span struct{ from, to, slope float64 }
+
+func between(a, b point) span { return span{a.x, b.x, (b.y - a.y) / (b.x - a.x)} }
+
+// pairUp returns pairs of comparable points of two neighbouring parts. Each point is used once. If all points are
 // comparable, corresponding points are paired; otherwise points with the most similar batch sizes.
-func pairUp(a, b []point) []float64 {
-	var out []float64
+func pairUp(a, b []point) []span {
+	var out []span
 	alike := true
 	for i := range a {
 		alike = alike && slices.Equal(a[i].shape, b[i].shape)
 	}
 	if alike {
 		for i := range a {
-			if d := b[i].x - a[i].x; d > 0 {
-				out = append(out, (b[i].y-a[i].y)/d)
+			if b[i].x > a[i].x {
+				out = append(out, between(a[i], b[i]))
 			}
 		}
 		return out
@@ -219,7 +253,7 @@ func pairUp(a, b []point) []float64 {
 			}
 			if !used[j] && q.x-p.x >= apart && comparable(p, q) {
 				used[j] = true
-				out = append(out, (q.y-p.y)/(q.x-p.x))
+				out = append(out, between(p, q))
 				break
 			}
 		}
