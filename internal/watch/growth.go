@@ -23,7 +23,8 @@ import (
 //     dimension. While a curriculum increases lengths, no such pairs exist and there is no verdict; once the lengths
 //     have settled, the pairs are among the settled steps.
 //   - A cache that fills: the rises get smaller from part to part.
-//   - Slow waves: the window must end above everything seen before it.
+//   - Slow waves: the window must end above everything seen before it, and memory must not have fallen by as much as half its rise
+//     more than once.
 //
 // The test is repeated on windows of many lengths, all ending now: short ones detect a fast leak early, long ones
 // detect a slow one, and a staircase whose steps are n apart shows in windows of 3n and more.
@@ -121,13 +122,13 @@ func (t test) passes(all, window []point) (trend, bool) {
 	if !t.rises(window) {
 		return trend{}, false
 	}
-	if r, ok := risesBetween(window, t.equal, t.pairs); ok && t.large(r) && r.equal(t.about) && t.fresh(r, all, window) {
+	if r, ok := risesBetween(window, t.equal, t.pairs); ok && t.large(r) && r.equal(t.about) && t.fresh(r, all, window) && !t.swings(r, all, window) {
 		return r.trend(window), true
 	}
 	if t.certain == 0 || len(window) < noisyPoints {
 		return trend{}, false
 	}
-	if r, ok := risesBetween(window, t.certain, t.pairs); ok && t.large(r) && r.certain() && t.fresh(r, all, window) {
+	if r, ok := risesBetween(window, t.certain, t.pairs); ok && t.large(r) && r.certain() && t.fresh(r, all, window) && !t.swings(r, all, window) {
 		return r.trend(window), true
 	}
 	return trend{}, false
@@ -161,6 +162,33 @@ func (t test) fresh(r rises, all, window []point) bool {
 		}
 	}
 	return now-before >= fresh*r.total()
+}
+
+// mostFalls is how many times memory may have fallen by half the window's rise before it. Once may be memory that was freed for
+// good.
+const mostFalls = 1
+
+// swings reports whether memory, for batches of this shape, has repeatedly fallen by half the window's rise before: then it may
+// fall again.
+func (t test) swings(r rises, all, window []point) bool {
+	shape, by := window[len(window)-1].shape, r.total()/2
+	falls, falling, extreme := 0, false, math.Inf(-1)
+	for _, past := range [][]point{t.earlier, all[:len(all)-len(window)]} {
+		for _, p := range past {
+			switch {
+			case !slices.Equal(p.shape, shape):
+			case falling && p.y >= extreme+by:
+				falling, extreme = false, p.y
+			case falling:
+				extreme = min(extreme, p.y)
+			case p.y <= extreme-by:
+				falls, falling, extreme = falls+1, true, p.y
+			default:
+				extreme = max(extreme, p.y)
+			}
+		}
+	}
+	return falls > mostFalls
 }
 
 // rises contains the slopes between comparable points of neighbouring parts.

@@ -36,6 +36,8 @@ type process struct {
 
 	evaluating bool
 	evalPeak   float64 // most that an evaluation used above persistent memory
+	evalLarger bool    // the newest evaluation used more than all before it
+	evalAdded  float64 // reserved memory that such evaluations added
 	trainPeak  float64 // most that recent training steps used above persistent memory
 
 	last     Step
@@ -107,7 +109,10 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 		}
 		p.evaluating, p.evaluated, p.evalStep = true, true, s.N
 		p.expect(s, x)
-		p.evalPeak = max(p.evalPeak, float64(s.PeakAllocated)-p.staying())
+		if above := float64(s.PeakAllocated) - p.staying(); above > p.evalPeak {
+			p.evalLarger = p.evalLarger || above > 1.01*p.evalPeak
+			p.evalPeak = above
+		}
 		p.last = s
 		return
 	}
@@ -125,7 +130,10 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	}
 	at := newPoint(float64(s.N), float64(s.Allocated), s.Shape)
 	p.steps.add(at)
-	p.cache.add(newPoint(at.x, float64(s.PeakReserved), s.Shape))
+	if afterEval && p.evalLarger { // the next evaluation reuses what this one added
+		p.evalAdded += max(0, float64(s.PeakReserved)-p.newestReserved())
+	}
+	p.cache.add(newPoint(at.x, float64(s.PeakReserved)-p.evalAdded, s.Shape))
 	p.peaks = append(p.peaks, stepPeak{size: at.size, allocated: at.y, peak: at.y + above, reserved: float64(s.PeakReserved), retries: s.Retries, step: s.N, shapeOK: len(s.Shape) > 0, afterEval: afterEval})
 	if len(p.peaks) > 2*kept {
 		p.peaks = append(p.peaks[:0], p.peaks[kept:]...)
@@ -136,6 +144,14 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 		p.trainPeak = max(p.trainPeak, x.peak-x.allocated)
 	}
 	p.addGrowth()
+	p.evalLarger = false
+}
+
+func (p *process) newestReserved() float64 {
+	if len(p.peaks) == 0 {
+		return 0
+	}
+	return p.peaks[len(p.peaks)-1].reserved
 }
 
 // growth is a step in which PyTorch reserved more memory.
@@ -150,10 +166,11 @@ const (
 	recentGrowths = 5
 )
 
-// addGrowth records how much memory was unused when PyTorch reserved more in the newest step, or flushed its cache.
+// addGrowth records how much memory was unused when PyTorch reserved more in the newest step, or flushed its cache. An evaluation
+// before it counts unless it needed more memory than all before it.
 func (p *process) addGrowth() {
 	n := len(p.peaks)
-	if n < 2 || p.peaks[n-1].afterEval {
+	if n < 2 || p.evalLarger {
 		return
 	}
 	x, before := p.peaks[n-1], p.peaks[n-2]
@@ -162,7 +179,7 @@ func (p *process) addGrowth() {
 		p.growths = p.growths[:0] // it released what no tensor occupied
 	}
 	if flushed || x.reserved > before.reserved {
-		p.growths = append(p.growths, growth{x.step, max(0, x.reserved-max(x.peak, x.allocated+p.trainPeak))})
+		p.growths = append(p.growths, growth{x.step, max(0, x.reserved-max(x.peak, x.allocated+max(p.trainPeak, p.evalPeak)))})
 	}
 	if len(p.growths) > 2*mostGrowths {
 		p.growths = append(p.growths[:0], p.growths[mostGrowths:]...)
@@ -206,8 +223,7 @@ func (p *process) countStep(t float64, s Step) {
 // restart forgets the steps, because their numbering started again, as in the next trial of a search.
 func (p *process) restart() {
 	p.steps, p.cache, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, history{}, nil, 0, false, nil, nil
-	p.growths = nil
-	p.evalPeak, p.trainPeak, p.steady = 0, 0, false
+	p.growths, p.evalPeak, p.evalAdded, p.trainPeak, p.steady = nil, 0, 0, 0, false
 }
 
 // staying returns the memory that stays allocated between steps.
