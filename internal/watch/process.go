@@ -35,10 +35,11 @@ type process struct {
 	growths []growth // the last times that PyTorch reserved more
 
 	evaluating bool
-	evalPeak   float64 // most that an evaluation used above persistent memory
-	evalLarger bool    // the newest evaluation used more than all before it
-	evalAdded  float64 // reserved memory that such evaluations added
-	trainPeak  float64 // most that recent training steps used above persistent memory
+	evaluation evaluation // the running or newest evaluation
+	evalPeak   float64    // most that an evaluation used above persistent memory
+	evalLarger bool       // the newest evaluation used more than all before it
+	evalAdded  float64    // reserved memory that such evaluations added
+	trainPeak  float64    // most that recent training steps used above persistent memory
 
 	last     Step
 	used     int64   // bytes in use, according to the driver
@@ -107,6 +108,10 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 		if !p.evaluating && p.evaluated {
 			p.evalEvery = s.N - p.evalStep
 		}
+		if !p.evaluating {
+			p.evaluation = evaluation{}
+		}
+		p.evaluation.add(float64(s.Allocated))
 		p.evaluating, p.evaluated, p.evalStep = true, true, s.N
 		p.expect(s, x)
 		if above := float64(s.PeakAllocated) - p.staying(); above > p.evalPeak {
