@@ -11,6 +11,7 @@ const (
 	adviceOOM               = "run `snug diagnose` on the run's log to see why, and `snug optimize` for settings that fit"
 	adviceThrash            = "use a smaller batch, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True so that freed memory is not left in small pieces"
 	adviceEval              = "evaluate with a smaller batch: evaluation takes nearly all the memory available to the run"
+	adviceCollects          = "move what the evaluation keeps to the CPU after each batch (.cpu(); eval_accumulation_steps in transformers' Trainer), or keep only the metrics"
 	adviceNear              = "use a smaller batch, gradient checkpointing, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; `snug optimize` computes what each would save"
 	adviceStarved           = "give the DataLoader more workers (num_workers, pin_memory, persistent_workers) or prepare the data beforehand; a larger batch would not help"
 	adviceRagged            = "the longest batch sets the peak: group samples of similar lengths, cap the length, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"

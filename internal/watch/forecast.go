@@ -40,9 +40,11 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 		}
 		return steps
 	}
-	middle := at(room, p.leak.slope, riskMiddle)
+	typical, most := p.wasted()
+	middle := at(room-typical, p.leak.slope, riskMiddle)
 	pause := p.leak.part / 2 // memory that grows in stairs runs out at the next stair
-	low, high := min(at(room-p.unused()-segment, p.leak.high, riskLow), middle-pause), max(at(room, p.leak.low, riskHigh), middle+pause)
+	least := room - max(p.unused(), most) - segment - w.unknownOutside(p)
+	low, high := min(at(least, p.leak.high, riskLow), middle-pause), max(at(room, p.leak.low, riskHigh), middle+pause)
 	if p.evalPeak > 0 {
 		high += float64(p.evalEvery) // an evaluation that lacks memory fails only when it runs
 	}
@@ -103,6 +105,30 @@ func (p *process) unused() float64 {
 		return 0
 	}
 	return max(0, least)
+}
+
+// wasted returns how much memory was unused when PyTorch last reserved more, and the most of the last times. It was in pieces
+// too small for what the step needed, so the middle of the forecast assumes that it stays unused.
+func (p *process) wasted() (typical, most float64) {
+	var during []float64
+	for _, g := range p.growths {
+		if float64(g.step) >= p.leak.from {
+			during = append(during, g.waste)
+		}
+	}
+	if len(during) == 0 {
+		return 0, 0
+	}
+	during = during[max(0, len(during)-recentGrowths):]
+	return median(during), slices.Max(during)
+}
+
+// unknownOutside returns the memory that a process may use besides PyTorch's, if nothing tells how much it is.
+func (w *Watcher) unknownOutside(p *process) float64 {
+	if p.limit > 0 || w.card(p) != nil {
+		return 0
+	}
+	return mostOutside
 }
 
 // untilFull returns the number of steps after which PyTorch will have reserved all it can get. Tensors that are never freed can

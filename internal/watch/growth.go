@@ -23,7 +23,8 @@ import (
 //     dimension. While a curriculum increases lengths, no such pairs exist and there is no verdict; once the lengths
 //     have settled, the pairs are among the settled steps.
 //   - A cache that fills: the rises get smaller from part to part.
-//   - Slow waves: the window must end above everything seen before it.
+//   - Slow waves: the window must end above everything seen before it, and memory must not have fallen by as much as half its rise
+//     more than once.
 //
 // The test is repeated on windows of many lengths, all ending now: short ones detect a fast leak early, long ones
 // detect a slow one, and a staircase whose steps are n apart shows in windows of 3n and more.
@@ -87,6 +88,7 @@ const (
 	agree       = 0.9  // fraction of the rises that must be about equal
 	positive    = 0.8  // fraction of the rises in each part that must be positive if they are not equal
 	slowest     = 0.4  // minimum rise of a part, relative to the average part
+	sameMoment  = 0.75 // fraction of the pairs that may include the same moment
 	certainty   = 6.0  // minimum rise of the whole window, in standard errors
 	partSigmas  = 2.5  // minimum rise of each part, in standard errors
 	grid        = 1.15 // ratio of successive window lengths
@@ -120,13 +122,13 @@ func (t test) passes(all, window []point) (trend, bool) {
 	if !t.rises(window) {
 		return trend{}, false
 	}
-	if r, ok := risesBetween(window, t.equal, t.pairs); ok && t.large(r) && r.equal(t.about) && t.fresh(r, all, window) {
+	if r, ok := risesBetween(window, t.equal, t.pairs); ok && t.large(r) && r.equal(t.about) && t.fresh(r, all, window) && !t.swings(r, all, window) {
 		return r.trend(window), true
 	}
 	if t.certain == 0 || len(window) < noisyPoints {
 		return trend{}, false
 	}
-	if r, ok := risesBetween(window, t.certain, t.pairs); ok && t.large(r) && r.certain() && t.fresh(r, all, window) {
+	if r, ok := risesBetween(window, t.certain, t.pairs); ok && t.large(r) && r.certain() && t.fresh(r, all, window) && !t.swings(r, all, window) {
 		return r.trend(window), true
 	}
 	return trend{}, false
@@ -162,10 +164,38 @@ func (t test) fresh(r rises, all, window []point) bool {
 	return now-before >= fresh*r.total()
 }
 
+// mostFalls is how many times memory may have fallen by half the window's rise before it. Once may be memory that was freed for
+// good.
+const mostFalls = 1
+
+// swings reports whether memory, for batches of this shape, has repeatedly fallen by half the window's rise before: then it may
+// fall again.
+func (t test) swings(r rises, all, window []point) bool {
+	shape, by := window[len(window)-1].shape, r.total()/2
+	falls, falling, extreme := 0, false, math.Inf(-1)
+	for _, past := range [][]point{t.earlier, all[:len(all)-len(window)]} {
+		for _, p := range past {
+			switch {
+			case !slices.Equal(p.shape, shape):
+			case falling && p.y >= extreme+by:
+				falling, extreme = false, p.y
+			case falling:
+				extreme = min(extreme, p.y)
+			case p.y <= extreme-by:
+				falls, falling, extreme = falls+1, true, p.y
+			default:
+				extreme = max(extreme, p.y)
+			}
+		}
+	}
+	return falls > mostFalls
+}
+
 // rises contains the slopes between comparable points of neighbouring parts.
 type rises struct {
 	parts  [][]float64
 	pooled []float64
+	spans  []span  // the points of each pair
 	middle float64 // median of pooled
 	wander float64 // factor on standard errors, for noise that persists from step to step
 	length float64 // length of a part, in steps or seconds
@@ -177,31 +207,63 @@ func risesBetween(window []point, parts, pairs int) (rises, bool) {
 	window = window[len(window)-n*parts:]
 	r := rises{}
 	for i := range parts - 1 {
-		slopes := pairUp(window[i*n:(i+1)*n], window[(i+1)*n:(i+2)*n])
-		if len(slopes) < max(pairs, n/4) {
+		spans := pairUp(window[i*n:(i+1)*n], window[(i+1)*n:(i+2)*n])
+		if len(spans) < max(pairs, n/4) {
 			return rises{}, false
+		}
+		slopes := make([]float64, len(spans))
+		for i, s := range spans {
+			slopes[i] = s.slope
 		}
 		r.parts = append(r.parts, slopes)
 		r.pooled = append(r.pooled, slopes...)
+		r.spans = append(r.spans, spans...)
 	}
 	r.middle = median(r.pooled)
 	r.wander = wander(window)
 	r.length = (window[len(window)-1].x - window[0].x) / float64(parts)
-	return r, r.length > 0
+	return r, r.length > 0 && !r.oneMoment()
 }
 
-// pairUp returns the slopes between the points of two neighbouring parts. Each point is used once. If all points are
+// oneMoment reports whether nearly all pairs include the same moment, so that a single allocation at that moment could explain
+// all rises. Corresponding points of three parts include any moment in half of the pairs, but if only points with similar
+// batches are paired, it may be all of them.
+func (r rises) oneMoment() bool {
+	type end struct {
+		x    float64
+		open int // 1 where a pair begins, -1 where it ends
+	}
+	var ends []end
+	for _, s := range r.spans {
+		ends = append(ends, end{s.from, 1}, end{s.to, -1})
+	}
+	slices.SortFunc(ends, func(a, b end) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.open, b.open)) })
+	open := 0
+	for _, e := range ends {
+		if open += e.open; float64(open) > sameMoment*float64(len(r.spans)) {
+			return true
+		}
+	}
+	return false
+}
+
+// span is a pair of comparable points.
+type span struct{ from, to, slope float64 }
+
+func between(a, b point) span { return span{a.x, b.x, (b.y - a.y) / (b.x - a.x)} }
+
+// pairUp returns pairs of comparable points of two neighbouring parts. Each point is used once. If all points are
 // comparable, corresponding points are paired; otherwise points with the most similar batch sizes.
-func pairUp(a, b []point) []float64 {
-	var out []float64
+func pairUp(a, b []point) []span {
+	var out []span
 	alike := true
 	for i := range a {
 		alike = alike && slices.Equal(a[i].shape, b[i].shape)
 	}
 	if alike {
 		for i := range a {
-			if d := b[i].x - a[i].x; d > 0 {
-				out = append(out, (b[i].y-a[i].y)/d)
+			if b[i].x > a[i].x {
+				out = append(out, between(a[i], b[i]))
 			}
 		}
 		return out
@@ -219,7 +281,7 @@ func pairUp(a, b []point) []float64 {
 			}
 			if !used[j] && q.x-p.x >= apart && comparable(p, q) {
 				used[j] = true
-				out = append(out, (q.y-p.y)/(q.x-p.x))
+				out = append(out, between(p, q))
 				break
 			}
 		}

@@ -98,8 +98,16 @@ func (w *Watcher) evaluating(p *process, r *Reading) bool {
 	if n := len(p.last.Shape); n > 0 {
 		r.Why += fmt.Sprintf(" (shape %v)", p.last.Shape)
 	}
-	if capacity := w.capacity(p); capacity > 0 && p.staying()+p.evalPeak > mostOf*capacity {
+	capacity := w.capacity(p)
+	if capacity > 0 && p.staying()+p.evalPeak > mostOf*capacity {
 		r.Advice = adviceEval
+	}
+	if each, ok := p.evaluation.collects(); ok {
+		r.Why += fmt.Sprintf("; each batch keeps %v", gib(each))
+		if capacity > 0 {
+			r.Why += fmt.Sprintf(", and there is room for %.0f more", max(0, math.Floor((capacity-float64(p.last.PeakAllocated))/each)))
+		}
+		r.Advice = adviceCollects
 	}
 	return true
 }
@@ -146,7 +154,7 @@ func (w *Watcher) nearLimit(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = NearLimit
-	r.Why = fmt.Sprintf("steps use up to %v of the %v available to the run (%.0f %%)", gib(peak), gib(capacity), 100*peak/capacity)
+	r.Why = fmt.Sprintf("steps use up to %v of the %v available to the run (%.0f %%)", gib(peak), gib(capacity), 100*peak/capacity) + p.spikes(capacity)
 	r.Advice = adviceNear
 	return true
 }
@@ -204,27 +212,31 @@ func chance(pairs int) float64 { return 2 / math.Sqrt(float64(max(pairs, 1))) }
 
 func (w *Watcher) cacheOnly(p *process, r *Reading) bool {
 	capacity := w.capacity(p)
-	recent := p.recentPeaks(recentSteps)
-	if capacity == 0 || len(recent) < recentSteps/2 {
+	if capacity == 0 {
 		return false
 	}
-	first, last := recent[0], recent[len(recent)-1]
-	c := cacheOf(recent)
-	if c.rises < cacheRises || c.newest < len(recent)/2 || c.largest > c.grown/2 {
-		return false
+	for _, n := range []int{recentSteps, kept} { // more steps show slower growth, but the cache must still grow
+		recent := p.recentPeaks(n)
+		c := cacheOf(recent)
+		if len(recent) < n/2 || !c.keepsGrowing(len(recent)) || n > recentSteps && (c.late < c.grown/8 || p.shapes(n).varies) {
+			continue
+		}
+		first, last := recent[0], recent[len(recent)-1]
+		if c.grown < cacheGrowth*capacity || last.allocated-first.allocated > cacheGrowth*capacity/4 {
+			continue
+		}
+		r.State = CacheOnly
+		r.Why = fmt.Sprintf("PyTorch's cache grew by %v in %d steps, but memory in use did not: this is not a leak", gib(c.grown), last.step-first.step)
+		r.Advice = adviceCache
+		return true
 	}
-	if c.grown < cacheGrowth*capacity || last.allocated-first.allocated > cacheGrowth*capacity/4 {
-		return false
-	}
-	r.State = CacheOnly
-	r.Why = fmt.Sprintf("PyTorch's cache grew by %v in %d steps, but memory in use did not: this is not a leak", gib(c.grown), last.step-first.step)
-	r.Advice = adviceCache
-	return true
+	return false
 }
 
 // cacheGrows describes how the cache grew in some steps.
 type cacheGrows struct {
 	grown   float64 // total growth, excluding evaluations
+	late    float64 // growth in the last quarter of the steps
 	rises   int     // number of times the cache grew
 	largest float64 // largest single growth
 	newest  int     // index of the last step in which the cache grew
@@ -240,11 +252,19 @@ func cacheOf(steps []stepPeak) cacheGrows {
 			continue
 		}
 		c.grown += by
+		if i >= len(steps)*3/4 {
+			c.late += by
+		}
 		if by > 0 {
 			c.rises, c.newest, c.largest = c.rises+1, i, max(c.largest, by)
 		}
 	}
 	return c
+}
+
+// keepsGrowing reports whether the cache grew several times, most recently in the newer half of the steps.
+func (c cacheGrows) keepsGrowing(steps int) bool {
+	return c.rises >= cacheRises && c.newest >= steps/2 && c.largest <= c.grown/2
 }
 
 // share is the last check: the run is steady, and uses much or little of the available memory.
@@ -257,7 +277,7 @@ func (w *Watcher) share(p *process, r *Reading) {
 		return
 	}
 	part := reserved / capacity
-	r.Why = fmt.Sprintf("steady: %v of %v reserved (%.0f %%), of which steps use %v", gib(reserved), gib(capacity), 100*part, gib(peak))
+	r.Why = fmt.Sprintf("steady: %v of %v reserved (%.0f %%), of which steps use %v", gib(reserved), gib(capacity), 100*part, gib(peak)) + p.spikes(capacity)
 	few := fewOf
 	if w.now.State == Underused {
 		few += 0.02 // a run near the threshold must not change its state repeatedly

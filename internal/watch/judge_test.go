@@ -41,6 +41,8 @@ func TestCacheOnly(t *testing.T) {
 		want  []State
 	}{
 		"again and again": {func(step int) bool { return step%10 == 0 }, false, []State{WarmingUp, Good, CacheOnly, Ended}},
+		"slowly":          {func(step int) bool { return step%50 == 0 }, false, []State{WarmingUp, Good, CacheOnly, Ended}},
+		"for a while":     {func(step int) bool { return step < 100 && step%10 == 0 }, false, []State{WarmingUp, Good, CacheOnly, Good, Ended}},
 		"once":            {func(step int) bool { return step == 40 }, false, []State{WarmingUp, Good, Ended}},
 		"in evaluations":  {func(step int) bool { return step%10 == 0 }, true, []State{WarmingUp, Good, Evaluating, Good, Ended}},
 	}
@@ -48,7 +50,11 @@ func TestCacheOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			events := []Event{{Kind: KindStart, Total: genCard, PID: 1}}
 			reserved := 0.4
-			for step := 1; step <= 100; step++ {
+			steps := 100
+			if name == "slowly" || name == "for a while" {
+				steps = 400
+			}
+			for step := 1; step <= steps; step++ {
 				s := Step{N: step, Phase: Train, Shape: []int{8, 512}, Allocated: share(0.1), PeakAllocated: share(0.3)}
 				if tt.grows(step) {
 					reserved += 0.04
@@ -61,7 +67,7 @@ func TestCacheOnly(t *testing.T) {
 				s.Reserved, s.PeakReserved = share(reserved), share(reserved)
 				events = append(events, Event{T: float64(step), Kind: KindStep, PID: 1, Step: s})
 			}
-			events = append(events, Event{T: 101, Kind: KindEnd})
+			events = append(events, Event{T: float64(steps + 1), Kind: KindEnd})
 			if diff := cmp.Diff(tt.want, states(events)); diff != "" {
 				t.Error(diff)
 			}

@@ -32,9 +32,14 @@ type process struct {
 	waits   []float64 // times spent waiting for data in recent training steps
 	curve   curve[StepPoint]
 
+	growths []growth // the last times that PyTorch reserved more
+
 	evaluating bool
-	evalPeak   float64 // most that an evaluation used above persistent memory
-	trainPeak  float64 // most that recent training steps used above persistent memory
+	evaluation evaluation // the running or newest evaluation
+	evalPeak   float64    // most that an evaluation used above persistent memory
+	evalLarger bool       // the newest evaluation used more than all before it
+	evalAdded  float64    // reserved memory that such evaluations added
+	trainPeak  float64    // most that recent training steps used above persistent memory
 
 	last     Step
 	used     int64   // bytes in use, according to the driver
@@ -43,7 +48,8 @@ type process struct {
 	holds    float64 // when it first used memory, in seconds
 	context  int64   // bytes used before PyTorch reserved anything
 	warm     bool    // for a process without steps: it has been steady at least once
-	dropped  float64 // when used last fell substantially
+	fell     bool    // used has fallen substantially
+	dropped  float64 // when it last did
 	seenStep bool
 
 	oom      string // the message of a failure
@@ -52,7 +58,7 @@ type process struct {
 
 	leak     trend
 	leaks    bool
-	leakUpTo float64 // the leak is reported until this step without new evidence
+	leakUpTo float64 // the leak is reported until this step, or this second, without new evidence
 	fills    trend   // during a leak, the growth of reserved memory
 	filling  bool    // fills is valid
 	present  bool    // the newest sample lists it on the card
@@ -102,9 +108,16 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 		if !p.evaluating && p.evaluated {
 			p.evalEvery = s.N - p.evalStep
 		}
+		if !p.evaluating {
+			p.evaluation = evaluation{}
+		}
+		p.evaluation.add(float64(s.Allocated))
 		p.evaluating, p.evaluated, p.evalStep = true, true, s.N
 		p.expect(s, x)
-		p.evalPeak = max(p.evalPeak, float64(s.PeakAllocated)-p.staying())
+		if above := float64(s.PeakAllocated) - p.staying(); above > p.evalPeak {
+			p.evalLarger = p.evalLarger || above > 1.01*p.evalPeak
+			p.evalPeak = above
+		}
 		p.last = s
 		return
 	}
@@ -122,7 +135,10 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	}
 	at := newPoint(float64(s.N), float64(s.Allocated), s.Shape)
 	p.steps.add(at)
-	p.cache.add(newPoint(at.x, float64(s.PeakReserved), s.Shape))
+	if afterEval && p.evalLarger { // the next evaluation reuses what this one added
+		p.evalAdded += max(0, float64(s.PeakReserved)-p.newestReserved())
+	}
+	p.cache.add(newPoint(at.x, float64(s.PeakReserved)-p.evalAdded, s.Shape))
 	p.peaks = append(p.peaks, stepPeak{size: at.size, allocated: at.y, peak: at.y + above, reserved: float64(s.PeakReserved), retries: s.Retries, step: s.N, shapeOK: len(s.Shape) > 0, afterEval: afterEval})
 	if len(p.peaks) > 2*kept {
 		p.peaks = append(p.peaks[:0], p.peaks[kept:]...)
@@ -131,6 +147,47 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.trainPeak = 0
 	for _, x := range p.recentPeaks(kept) {
 		p.trainPeak = max(p.trainPeak, x.peak-x.allocated)
+	}
+	p.addGrowth()
+	p.evalLarger = false
+}
+
+func (p *process) newestReserved() float64 {
+	if len(p.peaks) == 0 {
+		return 0
+	}
+	return p.peaks[len(p.peaks)-1].reserved
+}
+
+// growth is a step in which PyTorch reserved more memory.
+type growth struct {
+	step  int
+	waste float64 // memory that was reserved, and that not even the largest recent step would have used
+}
+
+// The number of growths that are kept, and of those that the forecast uses.
+const (
+	mostGrowths   = 32
+	recentGrowths = 5
+)
+
+// addGrowth records how much memory was unused when PyTorch reserved more in the newest step, or flushed its cache. An evaluation
+// before it counts unless it needed more memory than all before it.
+func (p *process) addGrowth() {
+	n := len(p.peaks)
+	if n < 2 || p.evalLarger {
+		return
+	}
+	x, before := p.peaks[n-1], p.peaks[n-2]
+	flushed := x.retries > before.retries
+	if flushed {
+		p.growths = p.growths[:0] // it released what no tensor occupied
+	}
+	if flushed || x.reserved > before.reserved {
+		p.growths = append(p.growths, growth{x.step, max(0, x.reserved-max(x.peak, x.allocated+max(p.trainPeak, p.evalPeak)))})
+	}
+	if len(p.growths) > 2*mostGrowths {
+		p.growths = append(p.growths[:0], p.growths[mostGrowths:]...)
 	}
 }
 
@@ -171,7 +228,7 @@ func (p *process) countStep(t float64, s Step) {
 // restart forgets the steps, because their numbering started again, as in the next trial of a search.
 func (p *process) restart() {
 	p.steps, p.cache, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, history{}, nil, 0, false, nil, nil
-	p.evalPeak, p.trainPeak, p.steady = 0, 0, false
+	p.growths, p.evalPeak, p.evalAdded, p.trainPeak, p.steady = nil, 0, 0, 0, false
 }
 
 // staying returns the memory that stays allocated between steps.
@@ -213,7 +270,7 @@ func (p *process) addUsed(t float64, used int64) {
 		p.context = used
 	}
 	if p.used-used > p.used/20 {
-		p.dropped = t
+		p.fell, p.dropped = true, t
 	}
 	p.samples++
 	p.used = used

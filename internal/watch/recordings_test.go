@@ -131,8 +131,8 @@ func TestRecordedLeaks(t *testing.T) {
 }
 
 // TestIntervalsHold checks that at least 95 % of the intervals of each recorded leak contain the step at which memory ran
-// out, from the first reading on, and that they are useful: half-way, they are at most half as wide as the number of
-// remaining steps, unless the cache fills sooner than the tensors.
+// out, from the first reading on, and that they are useful: half-way, they are at most 60 % as wide as the number
+// of remaining steps, unless the cache fills sooner than the tensors.
 func TestIntervalsHold(t *testing.T) {
 	for _, name := range []string{"leak_graph", "leak_outputs", "leak_slow", "staircase", "watched_leak_0005", "watched_leak_001", "watched_leak_004", "watched_ragged_leak"} {
 		events := recording(t, name)
@@ -143,7 +143,7 @@ func TestIntervalsHold(t *testing.T) {
 			}
 		}
 		n, missed := intervals(events, oom, func(r Reading) {
-			if width, left := r.StepsToOOM[2]-r.StepsToOOM[0], oom-r.Step; r.Step == oom/2 && width > left/2 && name != "watched_leak_004" {
+			if width, left := r.StepsToOOM[2]-r.StepsToOOM[0], oom-r.Step; r.Step == oom/2 && 5*width > 3*left && name != "watched_leak_004" {
 				t.Errorf("%s at step %d: the interval %v is no help with %d steps left", name, r.Step, *r.StepsToOOM, left)
 			}
 		})

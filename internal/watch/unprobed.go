@@ -19,17 +19,25 @@ const (
 	fullCard      = 0.97
 )
 
-// lookAtMemory searches for a leak in the driver's memory count.
+// lookAtMemory searches for a leak in the driver's memory count. Reserved memory grows in steps, so a leak is reported for the
+// length of a part of the window in which it was found, unless memory falls.
 func (p *process) lookAtMemory(c *card, capacity float64) {
 	got, ok := p.memory.find(test{least: memoryPoints, floor: memoryFloor * capacity, equal: 5, about: 0.5, pairs: 3})
-	p.leaks = false
-	if !ok || p.dropped >= got.from || c.t-got.from < memorySeconds {
-		return
+	if ok && p.risesAtWork(c, got) {
+		p.leak, p.leaks, p.leakUpTo = got, true, c.t+got.part
 	}
-	if u, known := c.use(got.from); known && u.mean < leastUse {
-		return
+	if c.t > p.leakUpTo || p.fell && p.dropped >= p.leak.from {
+		p.leaks = false
 	}
-	p.leak, p.leaks = got, true
+}
+
+// risesAtWork reports whether memory has risen for long enough, without a fall, and while the GPU was working.
+func (p *process) risesAtWork(c *card, rise trend) bool {
+	if p.fell && p.dropped >= rise.from || c.t-rise.from < memorySeconds {
+		return false
+	}
+	u, known := c.use(rise.from)
+	return !known || u.mean >= leastUse
 }
 
 // judgeUnprobed returns the reading of a process that only the driver reports on.

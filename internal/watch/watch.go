@@ -18,6 +18,7 @@
 //	judge.go     the state of a process that reports steps
 //	unprobed.go  the state of a process that only the driver reports on
 //	forecast.go  when memory will run out
+//	spikes.go    steps after checkpoints, and evaluations that keep their outputs
 //	expect.go    compares steps with a prediction
 //	ranks.go     compares the processes of one run
 //	advice.go    what to do
