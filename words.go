@@ -109,8 +109,8 @@ const (
 	Encoder             Head = "encoder"
 	ImageClassification Head = "image-classification"
 	Diffusion           Head = "diffusion"
-	// SequenceClassification assigns each text to one of the config's num_labels classes. With one class, or another
-	// problem_type in the config, its labels are numbers.
+	// SequenceClassification assigns each text to one of the config's num_labels classes. With one class, or
+	// if problem_type in the config is regression or multi_label_classification, the labels are floats.
 	SequenceClassification Head = "sequence-classification"
 	// TokenClassification assigns each token to one of the classes.
 	TokenClassification Head = "token-classification"

@@ -34,7 +34,8 @@ func article(gb int) string {
 	return "a"
 }
 
-// soldNote returns the note that cards sold with the same GB differ in available memory, if only the GB are known.
+// soldNote returns a note that cards sold with the same number of GB differ in available memory, if only that number is
+// known.
 func soldNote(card gpu.Card) []string {
 	if !card.Least {
 		return nil

@@ -26,12 +26,12 @@ import (
 const diagnoseLong = `Explain why a run ran out of memory.
 
 Give it the run's output, a memory snapshot, several of these, or a job's
-folder; - is standard input. The error text itself also works, in quotes. It
+folder; - is standard input. The error text itself also works, in quotes. snug
 understands the messages of every PyTorch version, and those of CUDA libraries,
 data loaders, the operating system, JAX and TensorFlow. If the run itself is
 known, from flags, a config next to the script or the folder, it is simulated,
 and so are the fixes. A snapshot also shows what used the memory and what grew.
-Given two snapshots, it compares them.
+Given two snapshots, snug compares them.
 
 With --watch, everything after -- is your training command. It runs unchanged
 while snug records its allocations. When an allocation fails, snug keeps a

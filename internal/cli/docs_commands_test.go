@@ -38,8 +38,8 @@ func commandsPage() string {
 
 This page is generated from the commands themselves; ` + "`snug COMMAND --help`" + ` says the same, and more.
 ` + "`estimate`, `max-batch`, `optimize` and `tune`" + ` also take a flag for each setting of a run: [setup.md](setup.md)
-lists them. If no card is named, snug uses the card of this machine, except with ` + "`--json`" + `
-of ` + "`estimate` and `max-batch`" + `, whose answers are the same on every machine.
+lists them. If no card is named, snug uses the card of this machine, except for ` + "`estimate --json`" + `
+and ` + "`max-batch --json`" + `, whose answers are the same on every machine.
 
 `)
 	b.WriteString("| exit code | |\n| ---: | --- |\n")

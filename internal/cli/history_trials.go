@@ -17,7 +17,7 @@ import (
 )
 
 const historyTrialsLong = `List the trials of snug tune, including failed ones. Those that fit are also
-among the runs of snug history. With --delete, all of them are removed; a tune
+among the runs of snug history. With --delete, all of them are removed; snug tune
 then starts over.`
 
 func newHistoryTrials(env Env) *cobra.Command {

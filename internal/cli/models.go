@@ -15,7 +15,7 @@ import (
 
 const modelsLong = `List the models that --model knows by name, or those whose names contain all
 words of a QUERY. A copy under another owner, or a folder of the same name, is
-treated as that model, with a note. Other models of these kinds need their
+treated as that model, with a note. Other models of the same families need their
 config.json: --model accepts its folder, or a name from the Hugging Face cache.
 
 Any other model can be recorded: snug profile -- <your command>`

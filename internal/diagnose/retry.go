@@ -96,7 +96,7 @@ func (r *Retry) why() string {
 	return "; replayed with expandable segments, the allocation fails too"
 }
 
-// defragments returns the fix with its change: expandable segments, or what there was before them.
+// defragments returns the fix with its change: expandable segments or, for a PyTorch without them, an update or max_split_size_mb.
 func (m *Message) defragments(f Fix) Fix {
 	if m.older && (m.Device == "" || m.Device == "CUDA") {
 		f.Saves = 0 // not known: it depends on the sizes of the run's blocks

@@ -132,7 +132,7 @@ func (k *Kept) fix() Fix {
 	return Fix{Change: fmt.Sprintf("at %s, %s", k.Where, keepNumbers)}
 }
 
-// tooBig puts the changes that make the run fit first. They replace the general advice, because the simulation
+// tooBig puts first the changes that make the run fit. They replace the general advice, because the simulation
 // already tried it.
 func (v *Verdict) tooBig(s Simulation) {
 	if !s.Searched {

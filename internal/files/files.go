@@ -129,22 +129,22 @@ func (e notRegularError) Error() string {
 // Is reports whether target is ErrNotRegular.
 func (e notRegularError) Is(target error) bool { return target == ErrNotRegular }
 
-// Read reads a regular file of at most "most" bytes.
-func Read(name string, most int64) ([]byte, error) {
+// Read reads a regular file of at most limit bytes.
+func Read(name string, limit int64) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := ReadOpen(f, most)
+	data, err := ReadOpen(f, limit)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: bare(err)}
 	}
 	return data, nil
 }
 
-// ReadOpen reads an open file, which must be a regular file of at most "most" bytes.
-func ReadOpen(f *os.File, most int64) ([]byte, error) {
+// ReadOpen reads an open file, which must be a regular file of at most limit bytes.
+func ReadOpen(f *os.File, limit int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err == nil {
 		err = Regular(info)
@@ -152,10 +152,10 @@ func ReadOpen(f *os.File, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > most {
-		return nil, TooLargeError{most}
+	if info.Size() > limit {
+		return nil, TooLargeError{limit}
 	}
-	return readAll(f, info.Size(), most)
+	return readAll(f, info.Size(), limit)
 }
 
 // Regular returns an error if info does not describe a regular file.
@@ -166,25 +166,25 @@ func Regular(info fs.FileInfo) error {
 	return notRegular(info.Mode())
 }
 
-// ReadAll reads all of r, and fails if that is more than most bytes.
-func ReadAll(r io.Reader, most int64) ([]byte, error) { return readAll(r, 0, most) }
+// ReadAll reads all of r, and fails if that is more than limit bytes.
+func ReadAll(r io.Reader, limit int64) ([]byte, error) { return readAll(r, 0, limit) }
 
 // readAll reads a stream with an expected size. The size is only a hint: a file may grow while it is read, and
 // files in /proc report a size of 0.
-func readAll(r io.Reader, size, most int64) ([]byte, error) {
-	data := make([]byte, 0, min(size, most)+512)
+func readAll(r io.Reader, size, limit int64) ([]byte, error) {
+	data := make([]byte, 0, min(size, limit)+512)
 	for {
 		n, err := r.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		switch {
-		case int64(len(data)) > most:
-			return nil, TooLargeError{most}
+		case int64(len(data)) > limit:
+			return nil, TooLargeError{limit}
 		case errors.Is(err, io.EOF):
 			return data, nil
 		case err != nil:
 			return nil, err
 		case len(data) == cap(data):
-			data = append(make([]byte, 0, min(2*int64(cap(data)), most+1)), data...)
+			data = append(make([]byte, 0, min(2*int64(cap(data)), limit+1)), data...)
 		}
 	}
 }

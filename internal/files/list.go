@@ -11,20 +11,20 @@ import (
 	"slices"
 )
 
-// ReadDir lists a folder by name, and fails if it has more than most entries: listing ten million files takes
+// ReadDir lists a folder by name, and fails if it has more than limit entries: listing ten million files takes
 // gigabytes.
-func ReadDir(name string, most int) ([]fs.DirEntry, error) {
+func ReadDir(name string, limit int) ([]fs.DirEntry, error) {
 	f, err := open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(most + 1)
+	entries, err := f.ReadDir(limit + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if len(entries) > most {
-		return nil, &fs.PathError{Op: "list", Path: name, Err: TooManyError{most}}
+	if len(entries) > limit {
+		return nil, &fs.PathError{Op: "list", Path: name, Err: TooManyError{limit}}
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	return entries, nil

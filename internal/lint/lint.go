@@ -4,7 +4,7 @@
 // evaluation with gradients, an environment variable that has no effect. It reads Python without running it.
 //
 // A rule is a value (rule.go). It gets a module: a file's functions, with their calls and assignments, and the
-// loops, with blocks and except clauses around each. Expressions that come from a model or a loss are traced
+// for, while, with and except blocks that enclose each. Expressions that come from a model or a loss are traced
 // through the assignments in their function (values.go). Anything unknown is not reported: a false finding costs
 // more than a missed one.
 //

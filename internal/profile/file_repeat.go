@@ -75,10 +75,10 @@ func hashOf(b []byte) uint64 {
 	return hash
 }
 
-// withRepeats returns the body with its repetitions restored. It refuses a result of more than most bytes before
+// withRepeats returns the body with its repetitions restored. It refuses a result of more than limit bytes before
 // allocating it.
-func withRepeats(in []byte, most int) ([]byte, error) {
-	n, err := withRepeatsLength(in, most)
+func withRepeats(in []byte, limit int) ([]byte, error) {
+	n, err := withRepeatsLength(in, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func kindOf(name string) kind {
 			return certain
 		}
 	}
-	for i := range words[1:] { // two words that form a certain one, as in api_key_file
+	for i := range words[1:] { // two words that together are one of certainWords, as in api_key_file
 		if slices.Contains(certainWords, words[i]+words[i+1]) {
 			return certain
 		}

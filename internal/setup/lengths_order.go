@@ -30,17 +30,17 @@ func (l *Lengths) Ordered(o Order) *Lengths {
 	return &out
 }
 
-// Padded returns the lengths with each batch padded to a multiple of to tokens. The padded length is at most most.
-func (l *Lengths) Padded(to, most int) *Lengths {
+// Padded returns the lengths with each batch padded to a multiple of unit tokens, but to no more than limit.
+func (l *Lengths) Padded(unit, limit int) *Lengths {
 	out := *l
-	out.pad, out.most = to, most
+	out.pad, out.most = unit, limit
 	return &out
 }
 
-// CutTo returns the lengths with samples truncated to most tokens.
-func (l *Lengths) CutTo(most int) *Lengths {
+// CutTo returns the lengths with samples truncated to limit tokens.
+func (l *Lengths) CutTo(limit int) *Lengths {
 	out := *l
-	out.cut = most
+	out.cut = limit
 	return &out
 }
 

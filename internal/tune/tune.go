@@ -4,7 +4,7 @@
 // the caller runs a trial and records its result. The same results in the same order lead to the same decisions, so
 // an interrupted tune continues where it stopped.
 //
-// The climb starts at the prediction, not at a batch of 1. A candidate's memory is predicted to within a step, so the
+// The climb starts at the prediction, not at a batch of 1. Memory is predicted closely, so the
 // first trial confirms the prediction or shows how far it is off, and the other predictions are scaled by that
 // factor. A further trial must be worth its time: it is run only if the candidate may be faster than the best so far
 // by more than the measurement noise. So two or three trials are usually enough:

@@ -10,7 +10,7 @@
 //	optimize.go  plans, and all cards compared
 //	lists.go     models, cards, settings
 //	upload.go    uploaded profiles and snapshots
-//	snapshot.go  what a snapshot shows, also later, by its link
+//	snapshot.go  what a snapshot shows, when it is uploaded and later through its link
 //	stream.go    streamed answers: server-sent events
 //	watch.go     what snug watch shows for this machine or a recording
 //	tunes.go     what snug tune has tried, from the store
