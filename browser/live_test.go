@@ -59,13 +59,13 @@ func TestLive(t *testing.T) {
 	}
 	half := len(lines) / 2
 	write(lines[:half])
-	do(t, ctx, "a leak", shows("live-state", "leaking"), shows("live-left", "out of memory in"), shows("live-advice", "What to do"), chromedp.WaitVisible(chromedp.CSS("#live-chart canvas")))
+	do(t, ctx, "a leak", shows("live-state", "Leaking"), shows("live-left", "Out of memory in"), shows("live-advice", "What to do"), chromedp.WaitVisible(chromedp.CSS("#live-chart canvas")))
 	was := text(t, ctx, "live-text")
 	if os.Getenv("PICTURES") != "" {
 		pictures(t, ctx, "live")
 	}
 	write(lines[half:])
-	do(t, ctx, "the rest", shows("live-state", "out-of-memory"), differs("live-text", was))
+	do(t, ctx, "the rest", shows("live-state", "Out-of-memory"), differs("live-text", was))
 	for i, line := range strings.Split(strings.TrimSpace(commandSays(t, run)), "\n") {
 		if _, why, _ := strings.Cut(line, `"why":"`); !strings.Contains(text(t, ctx, "live-readings"), strings.Split(why, `"`)[0]) {
 			t.Errorf("the page lacks line %d of snug watch --json: %s", i, line)
