@@ -28,6 +28,13 @@ import (
 // serve starts the program and returns the address of its page.
 func serve(t testing.TB, args ...string) string {
 	t.Helper()
+	at, _ := serveProcess(t, args...)
+	return at
+}
+
+// serveProcess starts the program and returns the address of its page, and its process.
+func serveProcess(t testing.TB, args ...string) (at string, pid int) {
+	t.Helper()
 	program := os.Getenv("SNUG")
 	if program == "" {
 		t.Skip("SNUG names no program; .ci/page sets it")
@@ -45,7 +52,7 @@ func serve(t testing.TB, args ...string) string {
 	if err != nil {
 		t.Fatalf("snug serve printed no address: %v", err)
 	}
-	return strings.TrimSpace(line)
+	return strings.TrimSpace(line), cmd.Process.Pid
 }
 
 // browser opens a window and collects all console errors and warnings.
