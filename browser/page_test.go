@@ -179,7 +179,7 @@ func TestPlanner(t *testing.T) {
 	was = text(t, ctx, "verdict")
 	do(t, ctx, "another card", chromedp.SetValue(chromedp.CSS("#gpu"), "H200"), script(`document.getElementById("gpu").dispatchEvent(new Event("change"))`), shows("verdict", "H200"))
 
-	sameOnTheCommandLine(t, ctx)
+	sameOnTheCommandLine(t, ctx, t.TempDir())
 	if got, want := copied(t, ctx, "copy-command", "copied"), text(t, ctx, "command"); got != want {
 		t.Errorf("Copy command copies %q, and the page shows %q", got, want)
 	}
@@ -230,8 +230,8 @@ func copied(t *testing.T, ctx context.Context, button, confirmation string) stri
 	return got
 }
 
-// sameOnTheCommandLine runs the command that the page shows in a shell, and compares the figure.
-func sameOnTheCommandLine(t *testing.T, ctx context.Context) {
+// sameOnTheCommandLine runs the command that the page shows in a shell, in a folder, and compares the figure.
+func sameOnTheCommandLine(t *testing.T, ctx context.Context, folder string) {
 	t.Helper()
 	command := text(t, ctx, "command")
 	line, ok := strings.CutPrefix(command, "snug estimate ")
@@ -239,7 +239,7 @@ func sameOnTheCommandLine(t *testing.T, ctx context.Context) {
 		t.Fatalf("the command is %q", command)
 	}
 	cmd := exec.Command("sh", "-c", `"$SNUG" estimate --json `+line)
-	cmd.Dir = t.TempDir()
+	cmd.Dir = folder
 	if config, err := chromedp.Run(ctx, chromedp.Evaluate[string](`new URLSearchParams(location.hash.slice(1)).get("config") ?? ""`)); err != nil {
 		t.Fatal(err)
 	} else if err := os.WriteFile(filepath.Join(cmd.Dir, "config.json"), []byte(config), 0o600); err != nil {
@@ -461,6 +461,28 @@ func pictures(t *testing.T, ctx context.Context, name string) {
 	}
 }
 
+// TestProfile checks that an uploaded profile is planned like any other model, also at other batches.
+func TestProfile(t *testing.T) {
+	folder, traces := t.TempDir(), "../testdata/measured/traces/resnet50-b%d-amp-bf16-sgdm-stacks.pickle.gz@batch=%[1]d"
+	profile := filepath.Join(folder, "net.snug")
+	if out, err := exec.Command(os.Getenv("SNUG"), "predict", fmt.Sprintf(traces, 4), fmt.Sprintf(traces, 6), "-o", profile).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	at := serve(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=8&gpu=RTX-4090"), shows("gpu", "RTX-4090"), chromedp.SetUploadFiles(chromedp.CSS("#config"), []string{profile}), shows("verdict", "net.snug fits on RTX-4090"), settled, shows("command", "snug estimate --model net.snug --batch 8"))
+	sameOnTheCommandLine(t, ctx, folder)
+	was := text(t, ctx, "verdict")
+	do(t, ctx, "another batch", script(`{ const field = document.getElementById("set-batch"); field.value = 64; field.dispatchEvent(new Event("input")); }`), differs("verdict", was), settled, shows("curve-text", "The largest batch that fits is"), planned, shows("ladder", "maximum"))
+	sameOnTheCommandLine(t, ctx, folder)
+	do(t, ctx, "without it", click("#forget"), shows("verdict", "seq is missing"))
+	for _, c := range complaints() {
+		if !strings.Contains(c, "400 (Bad Request)") { // gpt2 without tokens, before the upload and after it
+			t.Errorf("console: %s", c)
+		}
+	}
+}
+
 // TestRowsStay checks that an update keeps what the user is on: the button with the focus, the place in a table that was
 // scrolled, and the parts of the bar, which move to their new widths.
 func TestRowsStay(t *testing.T) {
@@ -518,7 +540,7 @@ func TestCommands(t *testing.T) {
 	} {
 		t.Run(run, func(t *testing.T) {
 			do(t, ctx, "opening", chromedp.Navigate("about:blank"), chromedp.Navigate(at+"#"+run), shows("verdict", "fits on"), settled)
-			sameOnTheCommandLine(t, ctx)
+			sameOnTheCommandLine(t, ctx, t.TempDir())
 		})
 	}
 	for _, c := range complaints() {
