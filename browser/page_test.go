@@ -26,7 +26,14 @@ import (
 )
 
 // serve starts the program and returns the address of its page.
-func serve(t *testing.T, args ...string) string {
+func serve(t testing.TB, args ...string) string {
+	t.Helper()
+	at, _ := serveProcess(t, args...)
+	return at
+}
+
+// serveProcess starts the program and returns the address of its page, and its process.
+func serveProcess(t testing.TB, args ...string) (at string, pid int) {
 	t.Helper()
 	program := os.Getenv("SNUG")
 	if program == "" {
@@ -45,11 +52,11 @@ func serve(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Fatalf("snug serve printed no address: %v", err)
 	}
-	return strings.TrimSpace(line)
+	return strings.TrimSpace(line), cmd.Process.Pid
 }
 
 // browser opens a window and collects all console errors and warnings.
-func browser(t *testing.T) (context.Context, func() []string) {
+func browser(t testing.TB) (context.Context, func() []string) {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
@@ -79,8 +86,31 @@ func browser(t *testing.T) (context.Context, func() []string) {
 // step is an action in the window.
 type step = chromedp.Action[chromedp.Void]
 
+// vanished reports whether an action failed because the page replaced the element, or was loading, at that moment.
+func vanished(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "(-32000)")
+}
+
+// again repeats an action whose element vanished.
+func again(action step) step {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		for {
+			if err := chromedp.Do(ctx, action); !vanished(err) {
+				return err
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+}
+
+// click and focus find the element anew if the page replaces it meanwhile.
+func click(selector string) step { return again(chromedp.Click(chromedp.CSS(selector))) }
+func focus(selector string) step { return again(chromedp.Focus(chromedp.CSS(selector))) }
+
 // do runs steps; if one fails, it fails the test with the description.
-func do(t *testing.T, ctx context.Context, what string, actions ...step) {
+func do(t testing.TB, ctx context.Context, what string, actions ...step) {
 	t.Helper()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -94,7 +124,7 @@ func until(expression string) step {
 		defer cancel()
 		for {
 			is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
-			if err != nil {
+			if err != nil && !vanished(err) {
 				return fmt.Errorf("%s: %w", expression, err)
 			}
 			if is {
@@ -121,12 +151,12 @@ var planned = until(`document.getElementById("ladder").getAttribute("aria-busy")
 
 // shows waits until an element's text contains part.
 func shows(id, part string) step {
-	return until(fmt.Sprintf(`document.getElementById(%q).innerText.includes(%q)`, id, part))
+	return until(fmt.Sprintf(`document.getElementById(%q)?.innerText.includes(%q) === true`, id, part)) // the page may still be loading
 }
 
 func text(t *testing.T, ctx context.Context, id string) string {
 	t.Helper()
-	out, err := chromedp.Run(ctx, chromedp.Text(chromedp.ID(id)))
+	out, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.getElementById(%q).innerText`, id)))
 	if err != nil {
 		t.Fatalf("reading %s: %v", id, err)
 	}
@@ -144,24 +174,25 @@ func TestPlanner(t *testing.T) {
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=RTX-3060"), shows("verdict", "gpt2 fits on RTX-3060"))
 
 	was := text(t, ctx, "verdict")
-	do(t, ctx, "moving the slider by keyboard", chromedp.Focus(chromedp.CSS("#main-settings .row input[type=range]")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), differs("verdict", was))
+	do(t, ctx, "moving the slider by keyboard", focus("#main-settings .row input[type=range]"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), differs("verdict", was))
 
 	was = text(t, ctx, "verdict")
 	do(t, ctx, "another card", chromedp.SetValue(chromedp.CSS("#gpu"), "H200"), script(`document.getElementById("gpu").dispatchEvent(new Event("change"))`), shows("verdict", "H200"))
 
-	sameOnTheCommandLine(t, ctx)
+	sameOnTheCommandLine(t, ctx, t.TempDir())
 	if got, want := copied(t, ctx, "copy-command", "copied"), text(t, ctx, "command"); got != want {
 		t.Errorf("Copy command copies %q, and the page shows %q", got, want)
 	}
-	do(t, ctx, "the tensors of a moment", settled, chromedp.Focus(chromedp.CSS("#timeline")), chromedp.KeyEvent(kb.ArrowLeft), shows("hover", "Largest:"), shows("hover", "transformer.h.*"))
+	do(t, ctx, "the tensors of a moment", settled, focus("#timeline"), chromedp.KeyEvent(kb.ArrowLeft), shows("hover", "Largest:"), shows("hover", "transformer.h.*"))
+	do(t, ctx, "a batch of the curve", focus("#curve"), chromedp.KeyEvent(kb.ArrowRight), shows("curve-text", "Batch 1: "), chromedp.KeyEvent(kb.End), shows("curve-text", "it does not fit"))
 
 	do(t, ctx, "the best settings", planned, shows("ladder", "maximum"), shows("plan-command", "snug optimize gpt2"))
 	plan := text(t, ctx, "plan-text")
 	do(t, ctx, "another effective batch", chromedp.SendKeys(chromedp.CSS("#target"), "96"), shows("plan-command", "--target-effective-batch 96"), planned, differs("plan-text", plan), shows("ladder", "maximum"))
-	do(t, ctx, "using them", chromedp.Click(chromedp.CSS("#ladder tr:last-child button")), differs("verdict", was))
+	do(t, ctx, "using them", click(`#ladder [aria-label*="maximum"]`), differs("verdict", was))
 
-	do(t, ctx, "all cards", chromedp.Click(chromedp.CSS("#tab-cards")), shows("cards", "A100-80GB"), shows("compare-text", "It fits on"), shows("cards-command", "--gpu all"))
-	do(t, ctx, "back", chromedp.Click(chromedp.CSS("#tab-plan")))
+	do(t, ctx, "all cards", click("#tab-cards"), shows("cards", "A100-80GB"), shows("compare-text", "It fits on"), shows("cards-command", "--gpu all"))
+	do(t, ctx, "back", click("#tab-plan"))
 
 	config := filepath.Join(t.TempDir(), "config.json")
 	if err := os.WriteFile(config, []byte(`{"model_type": "llama", "hidden_size": 512, "intermediate_size": 1408, "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 8000}`), 0o600); err != nil {
@@ -174,7 +205,7 @@ func TestPlanner(t *testing.T) {
 	}
 	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("verdict", "llama fits on H200"))
 
-	do(t, ctx, "a mistake", chromedp.Click(chromedp.CSS("#forget")), chromedp.SetValue(chromedp.CSS("#model"), "gpt-17"), script(`document.getElementById("model").dispatchEvent(new Event("input"))`), shows("verdict", "gpt-17"))
+	do(t, ctx, "a mistake", click("#forget"), chromedp.SetValue(chromedp.CSS("#model"), "gpt-17"), script(`document.getElementById("model").dispatchEvent(new Event("input"))`), shows("verdict", "gpt-17"))
 	for _, c := range complaints() {
 		if !strings.Contains(c, "400 (Bad Request)") { // the intended mistake
 			t.Errorf("console: %s", c)
@@ -191,7 +222,7 @@ func copied(t *testing.T, ctx context.Context, button, confirmation string) stri
 			t.Fatal(err)
 		}
 	}
-	do(t, ctx, "copying", chromedp.Click(chromedp.CSS("#"+button)), shows(confirmation, "copied"))
+	do(t, ctx, "copying", click("#"+button), shows(confirmation, "copied"))
 	got, err := chromedp.Run(ctx, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatal(err)
@@ -199,13 +230,24 @@ func copied(t *testing.T, ctx context.Context, button, confirmation string) stri
 	return got
 }
 
-// sameOnTheCommandLine runs the command that the page shows, and compares the figure.
-func sameOnTheCommandLine(t *testing.T, ctx context.Context) {
+// sameOnTheCommandLine runs the command that the page shows in a shell, in a folder, and compares the figure.
+func sameOnTheCommandLine(t *testing.T, ctx context.Context, folder string) {
 	t.Helper()
-	words := strings.Fields(text(t, ctx, "command"))
-	out, err := exec.Command(os.Getenv("SNUG"), append(words[1:], "--json")...).Output()
+	command := text(t, ctx, "command")
+	line, ok := strings.CutPrefix(command, "snug estimate ")
+	if !ok {
+		t.Fatalf("the command is %q", command)
+	}
+	cmd := exec.Command("sh", "-c", `"$SNUG" estimate --json `+line)
+	cmd.Dir = folder
+	if config, err := chromedp.Run(ctx, chromedp.Evaluate[string](`new URLSearchParams(location.hash.slice(1)).get("config") ?? ""`)); err != nil {
+		t.Fatal(err)
+	} else if err := os.WriteFile(filepath.Join(cmd.Dir, "config.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %v", words, err)
+		t.Fatalf("%s: %v", command, err)
 	}
 	var answer struct {
 		DevicePeak float64 `json:"device_peak"`
@@ -214,7 +256,7 @@ func sameOnTheCommandLine(t *testing.T, ctx context.Context) {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf("%.2f GiB", answer.DevicePeak/(1<<30)); !strings.Contains(text(t, ctx, "verdict"), want) {
-		t.Errorf("%v prints %s, the page %q", words, want, text(t, ctx, "verdict"))
+		t.Errorf("%s prints %s, the page %q", command, want, text(t, ctx, "verdict"))
 	}
 }
 
@@ -228,15 +270,15 @@ func TestSnapshot(t *testing.T) {
 	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), chromedp.WaitReady(chromedp.CSS("#snapshot")))
 	do(t, ctx, "uploading", chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("snapshot-text", "events"))
 	do(t, ctx, "other settings", shows("outcomes", "GiB"))
-	if got := text(t, ctx, "snapshot-text"); !strings.Contains(got, "What to do") {
-		t.Errorf("the verdict: %q", got)
+	if got := text(t, ctx, "snapshot-fixes"); !strings.Contains(got, "loss.item()") {
+		t.Errorf("what to do: %q", got)
 	}
 	do(t, ctx, "the drawing", chromedp.WaitVisible(chromedp.CSS("#drawing")), shows("snapshot-command", "snug replay graph_kept.pickle.gz --compare"))
 	link, err := chromedp.Run(ctx, chromedp.Location())
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("snapshot-text", "What to do"), shows("outcomes", "GiB"))
+	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("snapshot-fixes", "loss.item()"), shows("outcomes", "GiB"))
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}
@@ -248,7 +290,7 @@ func TestKeyboard(t *testing.T) {
 	ctx, complaints := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=128&gpu=T4"), shows("verdict", "T4"), shows("ladder", "maximum"))
 	reached := map[string]bool{}
-	for range 48 {
+	for range 56 {
 		do(t, ctx, "Tab", chromedp.KeyEvent(kb.Tab))
 		id, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.getAttribute("aria-label") || ""`))
 		if err != nil {
@@ -256,12 +298,12 @@ func TestKeyboard(t *testing.T) {
 		}
 		reached[id] = true
 	}
-	for _, id := range []string{"tab-plan", "theme", "model", "config", "gpu", "set-batch", "set-seq", "set-precision", "set-checkpointing", "copy-command", "timeline", "target", "copy-plan"} {
+	for _, id := range []string{"tab-plan", "theme", "model", "config", "gpu", "set-batch", "set-seq", "set-precision", "set-checkpointing", "copy-command", "timeline", "curve", "target", "Use safe, medium, aggressive, maximum", "copy-plan"} {
 		if !reached[id] {
 			t.Errorf("Tab does not reach %s; it reaches %v", id, reached)
 		}
 	}
-	do(t, ctx, "the next view", chromedp.Focus(chromedp.CSS("#tab-plan")), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-cards")))
+	do(t, ctx, "the next view", focus("#tab-plan"), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-cards")))
 	do(t, ctx, "to the live view", chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-live")))
 	reached = map[string]bool{}
 	for range 16 {
@@ -272,10 +314,38 @@ func TestKeyboard(t *testing.T) {
 		}
 		reached[id] = true
 	}
-	for _, id := range []string{"live-source", "recording", "copy-live", "copy-readings", "live-command", "What changed"} {
+	for _, id := range []string{"live-source", "recording", "copy-live", "copy-readings", "live-command"} {
 		if !reached[id] {
 			t.Errorf("Tab does not reach %s in the live view; it reaches %v", id, reached)
 		}
+	}
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// TestDrawings checks the drawings of a snapshot by themselves, as in the page's frame: they can be used with the keyboard,
+// a screen reader is told what they show, and axe finds no serious problem.
+func TestDrawings(t *testing.T) {
+	at := serve(t)
+	ctx, complaints := browser(t)
+	snapshot, err := filepath.Abs("../testdata/oom/graph_kept.pickle.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), chromedp.WaitReady(chromedp.CSS("#snapshot")), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("outcomes", "GiB"))
+	page, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.getElementById("drawing").src`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, "the drawings", chromedp.Navigate(page), shows("title", "kept"))
+	do(t, ctx, "the timeline", focus("#time"), chromedp.KeyEvent(kb.End), shows("time-text", "100 % of the recording: reserved: 10.00 GiB"), chromedp.KeyEvent(kb.Home), shows("time-text", "0 % of the recording: reserved: 4."))
+	do(t, ctx, "the flame graph", focus("#flame"), chromedp.KeyEvent(kb.ArrowDown), shows("flame-text", "all tensors: 9.92 GiB, 100.0 %"), chromedp.KeyEvent(kb.ArrowDown), shows("flame-text", "graph_kept.py:9: 9.44 GiB"),
+		chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(chromedp.CSS("#reset")), chromedp.KeyEvent(kb.ArrowRight), shows("flame-text", "graph_kept.py:9: 9.44 GiB"), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible(chromedp.CSS("#reset")))
+	do(t, ctx, "the map", focus("#map"), chromedp.KeyEvent(kb.ArrowRight), shows("map-text", "1 of "), chromedp.KeyEvent(kb.End), until(`/^(\d+) of \1: segment of/.test(document.getElementById("map-text").innerText)`))
+	if source, err := os.ReadFile(os.Getenv("AXE")); err == nil {
+		do(t, ctx, "axe", script(string(source)))
+		axe(t, ctx, "drawings")
 	}
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
@@ -296,8 +366,8 @@ func TestDark(t *testing.T) {
 		return until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor === %q && document.getElementById("drawing").src.endsWith(%q)`, colour, page))
 	}
 	do(t, ctx, "light", background(light, "#light"))
-	do(t, ctx, "dark", chromedp.Click(chromedp.CSS("#theme")), background(dark, "#dark"))
-	do(t, ctx, "light again", chromedp.Click(chromedp.CSS("#theme")), background(light, "#light"))
+	do(t, ctx, "dark", click("#theme"), background(dark, "#dark"))
+	do(t, ctx, "light again", click("#theme"), background(light, "#light"))
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}
@@ -313,21 +383,24 @@ func TestAccessible(t *testing.T) {
 	ctx, _ := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=128&gpu=T4"), shows("verdict", "T4"), shows("tensors", "memory"))
 	do(t, ctx, "axe", script(string(source)))
-	check := func(state string) {
-		found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run({iframes: false}).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => v.id + ": " + v.nodes.map(n => n.html).slice(0, 3).join(" | ")))`, chromedp.EvalAwaitPromise))
-		if err != nil {
-			t.Fatalf("checking %s: %v", state, err)
-		}
-		for _, f := range found {
-			t.Errorf("%s: %s", state, f)
-		}
-	}
 	for _, theme := range []string{"one theme", "the other"} {
 		for _, view := range []string{"plan", "cards", "snapshot", "live", "tune"} {
-			do(t, ctx, view, chromedp.Click(chromedp.CSS("#tab-"+view)), chromedp.WaitVisible(chromedp.CSS("#view-"+view)))
-			check(view + ", " + theme)
+			do(t, ctx, view, click("#tab-"+view), chromedp.WaitVisible(chromedp.CSS("#view-"+view)))
+			axe(t, ctx, view+", "+theme)
 		}
-		do(t, ctx, "the theme", chromedp.Click(chromedp.CSS("#theme")))
+		do(t, ctx, "the theme", click("#theme"))
+	}
+}
+
+// axe reports the serious problems that axe finds on the page.
+func axe(t *testing.T, ctx context.Context, state string) {
+	t.Helper()
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run({iframes: false}).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => v.id + ": " + v.nodes.map(n => n.html).slice(0, 3).join(" | ")))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("checking %s: %v", state, err)
+	}
+	for _, f := range found {
+		t.Errorf("%s: %s", state, f)
 	}
 }
 
@@ -343,13 +416,13 @@ func TestPictures(t *testing.T) {
 	const run = "model=llama-3.2-1b&batch=4&seq=1024&precision=amp-bf16&gpu=A100-40GB"
 	do(t, ctx, "opening", chromedp.Navigate(at+"#"+run), shows("verdict", "A100"), shows("tensors", "memory"), shows("curve-text", "largest"), shows("ladder", "maximum"))
 	pictures(t, ctx, "page")
-	do(t, ctx, "the cards", chromedp.Click(chromedp.CSS("#tab-cards")), shows("compare-text", "It fits on"))
+	do(t, ctx, "the cards", click("#tab-cards"), shows("compare-text", "It fits on"))
 	pictures(t, ctx, "cards")
-	do(t, ctx, "a snapshot", chromedp.Click(chromedp.CSS("#tab-snapshot")), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("outcomes", "GiB"))
+	do(t, ctx, "a snapshot", click("#tab-snapshot"), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("outcomes", "GiB"))
 	pictures(t, ctx, "snapshot")
-	do(t, ctx, "the planner in the dark", chromedp.Click(chromedp.CSS("#tab-plan")), chromedp.Click(chromedp.CSS("#theme")), planned, shows("ladder", "maximum"))
+	do(t, ctx, "the planner in the dark", click("#tab-plan"), click("#theme"), planned, shows("ladder", "maximum"))
 	pictures(t, ctx, "page-dark")
-	do(t, ctx, "the snapshot in the dark", chromedp.Click(chromedp.CSS("#tab-snapshot")), shows("outcomes", "GiB"))
+	do(t, ctx, "the snapshot in the dark", click("#tab-snapshot"), shows("outcomes", "GiB"))
 	pictures(t, ctx, "snapshot-dark")
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
@@ -385,5 +458,92 @@ func pictures(t *testing.T, ctx context.Context, name string) {
 		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d.jpg", name, width)), picture, 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestProfile checks that an uploaded profile is planned like any other model, also at other batches.
+func TestProfile(t *testing.T) {
+	folder, traces := t.TempDir(), "../testdata/measured/traces/resnet50-b%d-amp-bf16-sgdm-stacks.pickle.gz@batch=%[1]d"
+	profile := filepath.Join(folder, "net.snug")
+	if out, err := exec.Command(os.Getenv("SNUG"), "predict", fmt.Sprintf(traces, 4), fmt.Sprintf(traces, 6), "-o", profile).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	at := serve(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=8&gpu=RTX-4090"), shows("gpu", "RTX-4090"), chromedp.SetUploadFiles(chromedp.CSS("#config"), []string{profile}), shows("verdict", "net.snug fits on RTX-4090"), settled, shows("command", "snug estimate --model net.snug --batch 8"))
+	sameOnTheCommandLine(t, ctx, folder)
+	was := text(t, ctx, "verdict")
+	do(t, ctx, "another batch", script(`{ const field = document.getElementById("set-batch"); field.value = 64; field.dispatchEvent(new Event("input")); }`), differs("verdict", was), settled, shows("curve-text", "The largest batch that fits is"), planned, shows("ladder", "maximum"))
+	sameOnTheCommandLine(t, ctx, folder)
+	do(t, ctx, "without it", click("#forget"), shows("verdict", "seq is missing"))
+	for _, c := range complaints() {
+		if !strings.Contains(c, "400 (Bad Request)") { // gpt2 without tokens, before the upload and after it
+			t.Errorf("console: %s", c)
+		}
+	}
+}
+
+// TestRowsStay checks that an update keeps what the user is on: the button with the focus, the place in a table that was
+// scrolled, and the parts of the bar, which move to their new widths.
+func TestRowsStay(t *testing.T) {
+	at := serve(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=RTX-3060"), shows("verdict", "gpt2 fits"), settled, planned, shows("ladder", "maximum"))
+	const theSame = `same.button === document.activeElement && same.button.isConnected && same.part === document.querySelector("#bar .part") && same.row === document.querySelector("#tensors tbody tr") && document.querySelector("#tensors").parentElement.scrollTop === 40`
+	do(t, ctx, "a focused button", focus(`#ladder [aria-label*="maximum"]`), script(`document.querySelector("#tensors").parentElement.scrollTop = 40;
+		window.same = {button: document.activeElement, part: document.querySelector("#bar .part"), row: document.querySelector("#tensors tbody tr")}`))
+	was, plan := text(t, ctx, "verdict"), text(t, ctx, "plan-text")
+	do(t, ctx, "another batch", script(`{ const field = document.getElementById("set-batch"); field.value = 8; field.dispatchEvent(new Event("input")); }`),
+		until(`same.button.getAttribute("aria-disabled") === "true"`), differs("verdict", was), settled, planned, differs("plan-text", plan), until(theSame))
+	was = text(t, ctx, "verdict")
+	do(t, ctx, "Enter uses the new plan", chromedp.KeyEvent(kb.Enter), differs("verdict", was), settled, planned, until(theSame))
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// TestLinks checks that a link opens in the window that shows another run, and that what is wrong with it is said.
+func TestLinks(t *testing.T) {
+	at := serve(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=RTX-3060"), shows("verdict", "gpt2 fits on RTX-3060"))
+	do(t, ctx, "a link in the same window", chromedp.Navigate(at+"#model=bert-base&batch=2&seq=128&gpu=T4"), shows("verdict", "bert-base fits on T4"))
+	do(t, ctx, "with mistakes", chromedp.Navigate(at+"#model=bert-base&batch=2&seq=128&gpu=T5&batchsize=3"), shows("notice", "batchsize is not a setting. There is no card T5."), shows("verdict", "bert-base takes"))
+	do(t, ctx, "the skip link", focus("#skip"), chromedp.KeyEvent(kb.Enter), until(`document.activeElement.id === "main" && location.hash.includes("bert-base")`))
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// TestNothingFits checks a plan without any settings that fit.
+func TestNothingFits(t *testing.T) {
+	at := serve(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=llama-3.1-8b&batch=16&seq=2048&gpu=RTX-4090"), shows("verdict", "GiB too much"), shows("plan-text", "Nothing fits with these settings. It would fit with"), shows("plan-text", "--lora-rank"), shows("rejected", "but the card has"))
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// TestCommands checks that the command on the page gives the page's figure for settings of all kinds, also those that
+// have no flag of their own.
+func TestCommands(t *testing.T) {
+	at := serve(t)
+	ctx, complaints := browser(t)
+	for _, run := range []string{
+		"model=gpt2&batch=2&seq=128&checkpointing=true&use_reentrant=false&set_to_none=false&gpu=T4",
+		"model=qwen2.5-0.5b&batch=2&seq=128&precision=amp-bf16&quantization.bits=8&lora.rank=8&lora.peft=true&lora.targets=q_proj,v_proj&gpu=L4",
+		"model=qwen2.5-0.5b&batch=2&seq=128&precision=fp16&quantization.bits=4&quantization.method=gptq&lora.rank=8&lora.peft=true&gpu=L4",
+		"model=gpt2&batch=2&seq=128&lora.rank=8&lora.peft=true&versions.peft=0.17.0&gpu=L4",
+		"model=gpt2&batch=2&lengths=uniform:64-512&limit=8GiB&gpu=L4",
+		"config={\"model_type\":\"gpt2\",\"n_layer\":2}&batch=2&seq=128&versions.trl=1.0&gpu=L4",
+	} {
+		t.Run(run, func(t *testing.T) {
+			do(t, ctx, "opening", chromedp.Navigate("about:blank"), chromedp.Navigate(at+"#"+run), shows("verdict", "fits on"), settled)
+			sameOnTheCommandLine(t, ctx, t.TempDir())
+		})
+	}
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
 	}
 }

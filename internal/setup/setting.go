@@ -127,6 +127,12 @@ func (x *Setting) Kind() Kind {
 	return Text
 }
 
+// Undecided reports whether leaving the setting out differs from both true and false: a library then decides.
+func (x *Setting) Undecided() bool {
+	_, is := x.at(blank()).(**bool)
+	return is && x.Default == nil
+}
+
 // blank returns a setup that has every object, so that each field has an address.
 func blank() *Setup {
 	return &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}, Evaluation: &Evaluation{}}

@@ -41,22 +41,35 @@ func (s *server) cards(http.ResponseWriter, *http.Request) (any, error) {
 
 // settingAnswer is one setting, for a control on the page.
 type settingAnswer struct {
-	Name    string     `json:"name"`
-	Flag    string     `json:"flag,omitempty"`
-	Kind    setup.Kind `json:"kind"`
-	What    string     `json:"what"`
-	Words   []string   `json:"words,omitempty"`
-	Default any        `json:"default,omitempty"`
-	Least   float64    `json:"least,omitempty"`
-	Most    float64    `json:"most,omitempty"`
+	Name    string       `json:"name"`
+	Flag    string       `json:"flag,omitempty"`  // the flag that takes its value
+	Flags   []flagAnswer `json:"flags,omitempty"` // flags without an argument
+	Kind    setup.Kind   `json:"kind"`
+	What    string       `json:"what"`
+	Words   []string     `json:"words,omitempty"`
+	Default any          `json:"default,omitempty"`
+	Least   float64      `json:"least,omitempty"`
+	Most    float64      `json:"most,omitempty"`
+
+	Undecided bool `json:"undecided,omitempty"` // without a value, neither true nor false
+}
+
+// flagAnswer is a flag that stands for one value of a setting.
+type flagAnswer struct {
+	Flag  string `json:"flag"`
+	Means any    `json:"means"`
 }
 
 func (s *server) settings(http.ResponseWriter, *http.Request) (any, error) {
 	out := []settingAnswer{}
 	for _, x := range setup.Settings() {
-		a := settingAnswer{Name: x.Name, Kind: x.Kind(), What: strings.ReplaceAll(x.What, "`", ""), Words: x.Words, Default: x.Default, Least: x.Least, Most: x.Most}
-		if len(x.Flags) > 0 && x.Flags[0].Means == nil {
-			a.Flag = "--" + x.Flags[0].Name
+		a := settingAnswer{Name: x.Name, Kind: x.Kind(), What: strings.ReplaceAll(x.What, "`", ""), Words: x.Words, Default: x.Default, Least: x.Least, Most: x.Most, Undecided: x.Undecided()}
+		for _, f := range x.Flags {
+			if f.Means != nil {
+				a.Flags = append(a.Flags, flagAnswer{"--" + f.Name, f.Means})
+			} else if a.Flag == "" {
+				a.Flag = "--" + f.Name
+			}
 		}
 		out = append(out, a)
 	}

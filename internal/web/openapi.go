@@ -142,7 +142,8 @@ func setupSchema() schema {
 	return required(fields, "model")
 }
 
-// modelSchema describes a model. A request gives its name, the contents of a config.json, or the name of an upload.
+// modelSchema describes a model. A request gives its name, the contents of a config.json, or the name of an upload, and
+// may add settings of the model, such as its head.
 func modelSchema() schema {
 	fields := map[string]schema{
 		"name":    {"type": "string", "description": "a name that /models lists", "examples": []string{"gpt2", "bert-base", "llama-3.2-1b"}},
@@ -153,7 +154,12 @@ func modelSchema() schema {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		one = append(one, schema{"required": []string{name}})
 	}
-	return schema{"type": "object", "properties": fields, "oneOf": one}
+	for _, x := range setup.Settings() {
+		if name, is := strings.CutPrefix(x.Name, "model."); is {
+			fields[name] = settingSchema(x)
+		}
+	}
+	return schema{"type": "object", "properties": fields, "oneOf": one, "additionalProperties": false}
 }
 
 func settingSchema(x *setup.Setting) schema {

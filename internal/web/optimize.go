@@ -11,6 +11,7 @@ import (
 	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/plan"
+	"snug/internal/setup"
 )
 
 // planQuestion is a request for the best settings.
@@ -69,7 +70,8 @@ func (s *server) optimize(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // comparison contains the best settings for each card.
 type comparison struct {
-	Cards []onCard `json:"cards"`
+	Current setup.Values `json:"current"` // the settings of the run itself
+	Cards   []onCard     `json:"cards"`
 }
 
 type onCard struct {
@@ -90,6 +92,7 @@ func (s *server) compare(w http.ResponseWriter, r *http.Request) (any, error) {
 		}
 		out := comparison{Cards: []onCard{}}
 		for _, p := range plans {
+			out.Current = p.Current.Settings // the same on every card
 			out.Cards = append(out.Cards, onCard{p.GPU, p.Card.Total, p.Recommended})
 		}
 		return out, nil

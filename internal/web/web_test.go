@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"snug/internal/setup"
 	"snug/internal/shadow"
 )
 
@@ -267,6 +268,18 @@ func TestOpenAPI(t *testing.T) {
 	for _, part := range strings.Split(string(text), `#/components/schemas/`)[1:] {
 		if name, _, _ := strings.Cut(part, `"`); schemas[name] == nil {
 			t.Errorf("there is no schema %s", name)
+		}
+	}
+	// Every setting has a place in a setup.
+	run := schemas["Setup"].(map[string]any)["properties"].(map[string]any)
+	for _, x := range setup.Settings() {
+		at, rest := run, x.Name
+		for outer, inner, nested := strings.Cut(rest, "."); nested; outer, inner, nested = strings.Cut(rest, ".") {
+			at, _ = at[outer].(map[string]any)["properties"].(map[string]any)
+			rest = inner
+		}
+		if at[rest] == nil {
+			t.Errorf("the schema of a setup lacks %s", x.Name)
 		}
 	}
 	answer := schemas["Estimate"].(map[string]any)["properties"].(map[string]any)

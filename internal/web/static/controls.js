@@ -2,7 +2,7 @@
 // A control for each setting, generated from the same table as the command line's flags.
 
 import { element } from "./format.js";
-import { state } from "./state.js";
+import { parse, state } from "./state.js";
 
 // The settings that most people change; the others are under "More settings".
 const usual = ["batch", "seq", "accumulation", "precision", "optimizer", "checkpointing", "attention", "lora.rank", "quantization.bits", "dist.kind", "dist.world"];
@@ -10,7 +10,21 @@ const usual = ["batch", "seq", "accumulation", "precision", "optimizer", "checkp
 // Sliders are for sizes; each covers the usual range, and the field next to it accepts any number.
 const sliders = { batch: 128, seq: 8192, accumulation: 64, "lora.rank": 256, "dist.world": 64 };
 
-const labels = { batch: "Batch (samples per GPU)", seq: "Tokens per sample", "lora.rank": "LoRA rank", "quantization.bits": "Quantized weights (bits)", "dist.kind": "Parallelism", "dist.world": "GPUs" };
+// Widths of quantized weights; 2 and 3 bits are GPTQ's.
+const bits = ["2", "3", "4", "8"];
+
+const labels = {
+  batch: "Batch (samples per GPU)", seq: "Tokens per sample", target_seq: "Target tokens per sample", use_reentrant: "Reentrant checkpointing", clip: "Gradient clipping",
+  "lora.rank": "LoRA rank", "lora.peft": "As in PEFT", "lora.dora": "DoRA", "lora.oft_block_size": "OFT block size", "lora.save": "Modules to save",
+  "quantization.bits": "Quantized weights (bits)", "quantization.double": "Double quantization", "quantization.prepare": "Prepare for k-bit training",
+  "dist.kind": "Parallelism", "dist.world": "GPUs", "dist.bucket_view": "Gradients as bucket view",
+  "versions.torch": "PyTorch", "versions.cuda": "CUDA", "versions.peft": "PEFT", "versions.trl": "TRL",
+};
+
+const groups = { evaluation: "Evaluation", lora: "LoRA", quantization: "Quantization", dist: "Several GPUs", versions: "Versions" };
+
+// Examples for fields that take more than a number or a word.
+const examples = { lengths: "uniform:64-512", allocator: "expandable_segments:True", limit: "12GiB", "lora.targets": "q_proj, v_proj" };
 
 // build creates the controls; changed is called after each change.
 export function build(settings, changed) {
@@ -18,13 +32,28 @@ export function build(settings, changed) {
   const more = document.getElementById("more-settings");
   const byName = new Map(settings.map((s) => [s.name, s]));
   for (const name of usual) main.append(...control(byName.get(name), changed));
+  const places = new Map();
   for (const s of settings) {
-    if (!usual.includes(s.name)) more.append(...control(s, changed));
+    if (!usual.includes(s.name)) placeOf(s, more, places).append(...control(s, changed));
   }
 }
 
+// placeOf returns where a control belongs: settings of a group, such as lora.alpha, have a fieldset of their own.
+function placeOf(s, more, places) {
+  const group = s.name.split(".")[0];
+  if (!groups[group] || !s.name.includes(".")) return more;
+  if (!places.has(group)) {
+    places.set(group, element("fieldset", {}, element("legend", {}, groups[group])));
+    more.append(places.get(group));
+  }
+  return places.get(group);
+}
+
 const idOf = (s) => "set-" + s.name.replace(".", "-");
-const title = (s) => labels[s.name] ?? s.name[0].toUpperCase() + s.name.slice(1).replaceAll("_", " ").replaceAll(".", ": ");
+function title(s) {
+  const name = s.name.split(".").at(-1).replaceAll("_", " ");
+  return labels[s.name] ?? name[0].toUpperCase() + name.slice(1);
+}
 
 function set(s, value, changed) {
   if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0) || Number.isNaN(value)) delete state.values[s.name];
@@ -34,30 +63,30 @@ function set(s, value, changed) {
 
 function control(s, changed) {
   const id = idOf(s), value = state.values[s.name];
-  if (s.kind === "true or false") {
-    const box = element("input", { type: "checkbox", id, checked: value ?? s.default === true });
+  if (s.kind === "true or false" && !s.undecided) {
+    const box = element("input", { type: "checkbox", id, title: s.what, checked: value ?? s.default === true });
     box.addEventListener("change", () => set(s, box.checked === (s.default === true) ? undefined : box.checked, changed));
     return [element("div", { class: "check", title: s.what }, box, element("label", { for: id }, title(s)))];
   }
   const label = element("label", { for: id, title: s.what }, title(s));
-  const words = s.name === "quantization.bits" ? ["4"] : s.words;
+  const words = s.name === "quantization.bits" ? bits : s.undecided ? ["true", "false"] : s.words;
   if (words && s.kind !== "list of names") {
-    const first = element("option", { value: "" }, s.default && !s.name.includes(".") ? `${s.default} (default)` : "–");
-    const select = element("select", { id }, first, ...words.map((w) => element("option", { selected: w === String(value) }, w)));
-    const read = () => (s.kind === "whole number" && select.value ? Number(select.value) : select.value);
+    const first = element("option", { value: "" }, s.undecided ? "the library's default" : s.default && !s.name.includes(".") ? `${s.default} (default)` : "–");
+    const select = element("select", { id, title: s.what }, first, ...words.map((w) => element("option", { selected: w === String(value) }, w)));
+    const read = () => parse(s, select.value);
     select.addEventListener("change", () => set(s, read(), changed));
     return [label, select];
   }
   if (s.kind === "whole number" || s.kind === "number") return [label, numeric(s, id, value, changed)];
-  const field = element("input", { id, value: value === undefined ? "" : String(value), placeholder: s.default ?? "", spellcheck: "false" });
-  const read = () => (s.kind === "list of names" ? field.value.split(",").map((x) => x.trim()).filter(Boolean) : field.value.trim());
+  const field = element("input", { id, title: s.what, value: value === undefined ? "" : String(value), placeholder: s.default ?? examples[s.name] ?? "", spellcheck: "false" });
+  const read = () => parse(s, field.value.trim());
   field.addEventListener("change", () => set(s, read(), changed));
   return [label, field];
 }
 
 function numeric(s, id, value, changed) {
   const step = s.kind === "number" ? "any" : 1;
-  const field = element("input", { type: "number", id, min: s.least ?? 0, max: s.most, step, value: value ?? "", placeholder: s.default ?? "", class: sliders[s.name] ? undefined : "alone" });
+  const field = element("input", { type: "number", id, title: s.what, min: s.least ?? 0, max: s.most, step, value: value ?? "", placeholder: s.default ?? "", class: sliders[s.name] ? undefined : "alone" });
   const read = () => (field.value === "" ? undefined : Number(field.value));
   if (!sliders[s.name]) {
     field.addEventListener("change", () => set(s, read(), changed));

@@ -3,11 +3,11 @@
 
 import { get, listen, upload } from "./api.js";
 import * as charts from "./charts.js";
-import { bytes, colours, count, element, prose, rows } from "./format.js";
+import { bytes, colours, count, element, place, prose, rows, sentence, words } from "./format.js";
 import { quoted, save, state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
-let stop = () => {}, sources = [], readings = [], view = null, tunes = [];
+let stop = () => {}, sources = [], readings = [], view = null, ended = false, tunes = [];
 
 // leave closes the stream of a view that is no longer shown.
 export function leave() {
@@ -31,7 +31,8 @@ export async function enterLive() {
 async function listSources() {
   sources = (await get("/watch")).sources;
   if (!sources.some((s) => s.id === state.source)) state.source = sources[0]?.id ?? "";
-  $("live-source").replaceChildren(...sources.map((s) => element("option", { value: s.id, selected: s.id === state.source }, s.name)));
+  place($("live-source"), ...sources.map((s) => element("option", { value: s.id }, s.name)));
+  $("live-source").value = state.source;
   if (sources.length === 0) say("live-state", "There is nothing to watch on this machine. Choose a recording, or start snug serve with --watch FILE.");
 }
 
@@ -48,7 +49,10 @@ function follow() {
   save();
   readings = [];
   view = null;
-  for (const id of ["live-chart", "live-cards", "live-processes", "live-readings", "live-notes"]) $(id).replaceChildren();
+  ended = false;
+  $("live-parts").hidden = true;
+  $("live-chart").chart = null;
+  for (const id of ["live-chart", "live-legend", "live-cards", "live-processes", "live-readings", "live-notes"]) $(id).replaceChildren();
   for (const id of ["live-why", "live-left", "live-advice", "live-text"]) $(id).textContent = "";
   $("live-command").textContent = liveCommand(source);
   say("live-state", `Waiting for ${source.name}…`);
@@ -57,7 +61,7 @@ function follow() {
     reading: (r) => { readings.push(r); showReading(r); },
     view: showView,
     problem: (p) => say("live-state", p.error, true),
-    done: () => $("live-text").append(" The recording has ended."),
+    done: () => { ended = true; showRunText(); },
   }, (closed) => { if (closed) say("live-state", "The connection was refused; open the address that snug serve printed.", true); else readings = []; });
 }
 
@@ -70,42 +74,65 @@ function liveCommand(source) {
 function showReading(r) {
   const urgent = ["leaking", "out-of-memory", "near-limit", "thrashing"].includes(r.state);
   say("live-state", `${r.state}${r.step ? `, step ${count(r.step)}` : ""}${r.pid ? `, process ${r.pid}` : ""}`, urgent);
-  $("live-why").textContent = r.why;
-  $("live-advice").replaceChildren(...(r.advice ? prose(`What to do: ${r.advice}`) : []));
+  showWhy(r);
   rows($("live-readings"), ["time", "step", "state", "why"], readings.map((x) => [`${x.t.toFixed(1)} s`, count(x.step), x.state, x.why]).reverse());
+}
+
+function showWhy(r) {
+  place($("live-why"), ...prose(sentence(r.why)));
+  place($("live-advice"), ...(r.advice ? prose(`What to do: ${sentence(r.advice)}`.replace(/: (.)/, (_, first) => `: ${first.toLowerCase()}`)) : []));
 }
 
 function showView(v) {
   view = v;
+  $("live-parts").hidden = false;
   if (v.reading.state && readings.length) { // same state, newer figures
-    $("live-why").textContent = v.reading.why;
-    $("live-advice").replaceChildren(...(v.reading.advice ? prose(`What to do: ${v.reading.advice}`) : []));
+    showWhy(v.reading);
   }
-  $("live-left").textContent = v.left;
+  say("live-left", sentence(v.left), true);
   rows($("live-cards"), ["GPU", "in use", "of", "busy"], v.cards.map((c) => [`${c.label} ${c.name}${c.silent ? " (not responding)" : ""}`, bytes(c.used), c.total ? bytes(c.total) : "", c.gpu_util === undefined ? "" : `${Math.round(c.gpu_util)} %`]));
   rows($("live-processes"), ["process", "memory", "step", "s/step", "state"], v.processes.map((p) => [`${p.pid || "the run"} ${p.name}`, p.used ? bytes(p.used) : "", p.step ? count(p.step) : "", p.step_seconds ? p.step_seconds.toPrecision(3) : "", p.gone ? "ended" : p.state ?? "not watched"]));
-  $("live-notes").replaceChildren(...v.notes.map((n) => element("li", {}, n)));
+  place($("live-notes"), ...v.notes.map((n) => element("li", {}, n)));
   drawRun(v);
 }
 
+// drawRun draws the memory of the run that the state is about, or of a card if no process reports its steps.
 function drawRun(v) {
   const stepped = v.processes.filter((p) => p.steps.length > 1);
   const p = stepped.find((x) => x.pid === v.reading.pid) ?? stepped[0];
-  if (p) {
-    $("live-caption").textContent = `Memory of ${p.pid ? `process ${p.pid}` : "the run"} by step${p.capacity ? `, of ${bytes(p.capacity)}` : ""}`;
-    charts.memory($("live-chart"), p.steps, [
-      { label: "reserved", data: p.reserved, colour: colours.batch, fill: true },
-      { label: "peak in the step", data: p.peak, colour: colours.activations, fill: true },
-      { label: "allocated after the step", data: p.allocated, colour: colours.parameters },
-    ], p.capacity, "step");
-    $("live-text").textContent = `Step ${count(p.step)}: ${bytes(p.allocated.at(-1))} allocated, peak ${bytes(p.peak.at(-1))}, ${bytes(p.reserved.at(-1))} reserved.`;
-    return;
-  }
   const c = v.cards.find((x) => x.t.length > 1);
-  if (!c) return;
+  if (p) drawSteps(p);
+  else if (c) drawCard(c);
+}
+
+let runText = ""; // what the chart shows, without the pointer on it
+
+function showRunText(text = runText) { say("live-text", text + (ended ? " The recording has ended." : "")); }
+
+function drawSteps(p) {
+  $("live-caption").textContent = `Memory of ${p.pid ? `process ${p.pid}` : "the run"} by step${p.capacity ? `, of ${bytes(p.capacity)}` : ""}`;
+  const lines = [
+    { label: "reserved", data: p.reserved, colour: colours.batch, fill: true },
+    { label: "peak in the step", data: p.peak, colour: colours.activations, fill: true },
+    { label: "allocated after the step", data: p.allocated, colour: colours.parameters },
+  ];
+  const at = (i) => `Step ${count(p.steps.at(i))}: ${bytes(p.allocated.at(i))} allocated after it, peak ${bytes(p.peak.at(i))}, ${bytes(p.reserved.at(i))} reserved.`;
+  runText = at(-1);
+  charts.memory($("live-chart"), p.steps, lines, p.capacity, "step", (i) => showRunText(i === null ? runText : at(i)));
+  showLegend(lines, p.capacity);
+}
+
+function drawCard(c) {
   $("live-caption").textContent = `Memory in use on GPU ${c.index}${c.total ? `, of ${bytes(c.total)}` : ""}`;
-  charts.memory($("live-chart"), c.t, [{ label: "in use", data: c.curve, colour: colours.activations, fill: true }], c.total, "time");
-  $("live-text").textContent = `${bytes(c.used)} in use.`;
+  const lines = [{ label: "in use", data: c.curve, colour: colours.activations, fill: true }];
+  runText = `${bytes(c.used)} in use.`;
+  charts.memory($("live-chart"), c.t, lines, c.total, "time", (i) => showRunText(i === null ? runText : `At ${charts.clock(c.t[i])}: ${bytes(c.curve[i])} in use.`));
+  showLegend(lines, c.total);
+}
+
+function showLegend(lines, limit) {
+  const entries = lines.map((l) => ({ name: l.label, colour: l.colour, line: "solid" }));
+  charts.legend($("live-legend"), limit ? [...entries, { name: "limit", colour: "var(--bad)", line: "solid" }] : entries);
 }
 
 async function openRecording(file) {
@@ -134,13 +161,15 @@ export function enterTune() {
 
 function listTunes() {
   if (!tunes.some((t) => t.id === state.tune)) state.tune = tunes[0]?.id ?? "";
-  $("tune-which").replaceChildren(...tunes.map((t) => element("option", { value: t.id, selected: t.id === state.tune }, `${new Date(t.at * 1000).toLocaleString()}: ${t.report.command.slice(0, 80)}`)));
+  place($("tune-which"), ...tunes.map((t) => element("option", { value: t.id }, `${new Date(t.at * 1000).toLocaleString()}: ${t.report.command.slice(0, 80)}`)));
+  $("tune-which").value = state.tune;
+  for (const id of ["tune-choice", "tune-parts"]) $(id).hidden = tunes.length === 0;
   if (tunes.length === 0) return say("tune-state", "No tune has run on this machine yet. Start one: snug tune -- python train.py --batch-size {batch} --grad-accum {accumulation}");
   showTune();
 }
 
-const name = (s) => `batch ${s.batch} × ${s.accumulation}${Object.entries(s).filter(([k]) => k !== "batch" && k !== "accumulation").map(([k, v]) => `, ${k} ${v}`).join("")}`;
-const share = (x) => `${(100 * x).toFixed(1)} %`;
+const name = (s) => `batch ${words(s)}`;
+const times = (text) => text.replace(/(\d) x (\d)/g, "$1 × $2"); // as elsewhere on the page
 
 function showTune() {
   const tune = tunes.find((t) => t.id === state.tune);
@@ -148,18 +177,30 @@ function showTune() {
   save();
   const r = tune.report, best = r.best, last = r.decisions.at(-1);
   const isBest = (t) => best && JSON.stringify(t.settings) === JSON.stringify(best.settings);
-  const found = best ? `best: ${name(best.settings)}${best.samples_per_second ? `, ${best.samples_per_second.toPrecision(3)} samples per second` : ""}${best.reserved ? `, ${bytes(best.reserved)} reserved` : ""}` : "no trial has fit yet";
-  say("tune-state", `${tune.running ? "Running" : "Finished"}: ${found}`);
-  $("tune-now").textContent = `${r.gpu}${r.limit ? `, ${bytes(r.limit)} for PyTorch` : ""}, ${r.effective_batch} samples per step. ${tune.running && last?.next ? `Trying ${name(last.next)} since ${new Date(tune.at * 1000).toLocaleTimeString()}.` : ""}`;
+  const found = best ? `${name(best.settings)}${best.samples_per_second ? `, ${best.samples_per_second.toPrecision(3)} samples per second` : ""}${best.reserved ? `, ${bytes(best.reserved)} reserved` : ""}` : "";
+  say("tune-state", tune.running ? `Running: ${found ? `best so far: ${found}` : "no trial has fit yet"}` : `Finished: ${found ? `best: ${found}` : "no trial has fit"}`);
+  $("tune-now").textContent = `${r.gpu}${r.limit ? `, ${bytes(r.limit)} for PyTorch` : ""}, ${count(r.effective_batch)} samples per step. ${tune.running && last?.next ? `Trying ${name(last.next)} since ${new Date(tune.at * 1000).toLocaleTimeString()}.` : ""}`;
   $("tune-command").textContent = r.run || `snug tune -- ${r.command}`;
-  rows($("tune-trials"), ["settings", "predicted", "measured", "samples/s", "noise", "steps", "outcome"], r.trials.map((t) => [
-    name(t.settings), t.predicted ? bytes(t.predicted) : "", t.reserved ? bytes(t.reserved) : "", t.samples_per_second ? t.samples_per_second.toPrecision(3) : "",
-    t.noise === undefined ? "" : share(t.noise), t.steps ? count(t.steps) : "", t.outcome + (t.why ? `: ${t.why}` : "") + (isBest(t) ? " (best)" : ""),
-  ]));
-  r.trials.forEach((t, i) => $("tune-trials").tBodies[0].rows[i].classList.toggle("best", Boolean(isBest(t))));
-  charts.trials($("tune-chart"), r.trials, isBest, r.limit);
-  $("tune-decisions").replaceChildren(...r.decisions.map((d) => element("li", {}, `${d.decision}${d.next ? ` ${d.decision === "start" ? "with" : "to"} ${name(d.next)}` : ""}: ${d.why}`)));
-  $("tune-notes").replaceChildren(...(r.notes ?? []).map((n) => element("li", {}, n)));
+  rows($("tune-trials"), ["settings", "reserved", "samples/s"], r.trials.map((t) => ({
+    cells: [name(t.settings), t.reserved ? bytes(t.reserved) : "", t.samples_per_second ? t.samples_per_second.toPrecision(3) : ""],
+    note: outcome(t) + (isBest(t) ? "; the best" : ""), best: isBest(t),
+  })));
+  drawTrials(r, isBest);
+  place($("tune-decisions"), ...r.decisions.map((d) => element("li", {}, `${d.decision}${d.next ? ` ${d.decision === "start" ? "with" : "to"} ${name(d.next)}` : ""}: ${times(d.why)}`)));
+  place($("tune-notes"), ...(r.notes ?? []).map((n) => element("li", {}, ...prose(n))));
+}
+
+// outcome describes how a trial went.
+const outcome = (t) => [
+  t.outcome + (t.why ? `: ${times(t.why)}` : ""), t.steps ? `${count(t.steps)} ${t.steps === 1 ? "step" : "steps"}` : "", t.predicted ? `predicted ${bytes(t.predicted)}` : "", t.noise === undefined ? "" : `noise ${(100 * t.noise).toFixed(1)} %`,
+].filter(Boolean).join("; ");
+
+function drawTrials(r, isBest) {
+  const text = (t) => (t ? `${sentence(name(t.settings)).slice(0, -1)}: ${bytes(t.reserved)}, ${t.samples_per_second.toPrecision(3)} samples/s.` : "");
+  charts.trials($("tune-chart"), r.trials, isBest, r.limit, (t) => ($("tune-text").textContent = text(t)));
+  const entries = [{ name: "a trial", colour: colours.parameters }, { name: "the best", colour: colours.activations }];
+  if (r.limit) entries.push({ name: "limit", colour: "var(--bad)", line: "solid" });
+  charts.legend($("tune-legend"), $("tune-chart").chart ? entries : []);
 }
 
 export function wireLive(copy) {

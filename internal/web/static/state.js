@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run that the page shows. It is in the page's address, so that a link shows the same run.
 
-export const state = { model: "llama-3.2-1b", gpu: "", values: { batch: 4, seq: 1024, precision: "amp-bf16" }, config: null, profile: "", view: "plan", source: "", tune: "", snapshot: "", target: "" };
+// file is the name of the file that the model was uploaded from; a link has only its contents.
+export const state = { model: "llama-3.2-1b", gpu: "", values: { batch: 4, seq: 1024, precision: "amp-bf16" }, config: null, profile: "", file: "", view: "plan", source: "", tune: "", snapshot: "", target: "" };
 
 // Parts of the address that are not settings.
 const places = ["model", "gpu", "profile", "view", "source", "tune", "snapshot", "target"];
 
-// load reads the run from the address.
+// load reads the run from the address. What is not a setting is an error, but the rest is read.
 export function load(settings) {
   const known = new Map(settings.map((s) => [s.name, s]));
   const query = new URLSearchParams(location.hash.slice(1));
   if ([...query.keys()].length === 0) return;
   state.values = {};
+  const wrong = [];
   for (const [key, text] of query) {
-    if (key === "config") state.config = JSON.parse(text);
-    else if (places.includes(key)) state[key] = text;
+    if (key === "config") {
+      try { state.config = JSON.parse(text); } catch { wrong.push("config is not JSON"); }
+    } else if (places.includes(key)) state[key] = text;
     else if (known.has(key)) state.values[key] = parse(known.get(key), text);
+    else wrong.push(`${key} is not a setting`);
   }
+  if (wrong.length) throw new Error(wrong.join("; "));
 }
 
 // parse returns a setting's value from its text; undefined if empty.
 export function parse(setting, text) {
   if (text === "") return undefined;
   switch (setting.kind) {
-    case "whole number": case "number": return Number(text);
+    case "whole number": case "number": return Number.isNaN(Number(text)) ? text : Number(text); // the server says what is wrong with a text
     case "true or false": return text === "true";
     case "list of names": return text.split(",").map((s) => s.trim()).filter(Boolean);
     default: return text;
@@ -74,18 +79,35 @@ export const quoted = (word) => (/^[\w./:,=+-]+$/.test(word) ? word : `'${word.r
 
 // command returns the equivalent command line of a verb, for a card or for this run's own.
 export function command(settings, verb = "estimate", gpu = state.gpu) {
-  const words = ["snug", verb];
-  if (state.profile) words.push("--model", "memory.snug");
-  else if (state.config) words.push("--config", "config.json");
-  else words.push(state.model);
+  const words = ["snug", verb], flags = flagsOf(settings);
+  if (flags === null) words.push("--setup", "-");
+  else if (state.profile) words.push("--model", state.file || "memory.snug", ...flags);
+  else if (state.config) words.push("--config", state.file || "config.json", ...flags);
+  else words.push(state.model, ...flags);
+  if (gpu) words.push("--gpu", gpu);
+  if (verb === "optimize" && state.target) words.push("--target-effective-batch", state.target);
+  const line = words.map(quoted).join(" ");
+  return flags === null ? `${line} <<'END'\n${JSON.stringify(portable())}\nEND` : line;
+}
+
+// portable returns the run as a setup for a file: a profile has the name of its file.
+export function portable() {
+  const out = setup();
+  if (state.profile) out.model.profile = state.file || "memory.snug";
+  return out;
+}
+
+// flagsOf returns the flags for the settings of the run, or null if one of them has no flag.
+function flagsOf(settings) {
+  const out = [];
   for (const s of settings) {
     const value = state.values[s.name];
     if (value === undefined) continue;
-    if (s.name === "quantization.bits") words.push(`--load-in-${value}bit`);
-    else if (s.flag && s.kind === "true or false") words.push(value ? s.flag : `${s.flag}=false`);
-    else if (s.flag) words.push(s.flag, String(value));
+    const own = s.flags?.find((f) => f.means === value);
+    if (own) out.push(own.flag);
+    else if (!s.flag) return null;
+    else if (s.kind === "true or false") out.push(value ? s.flag : `${s.flag}=false`);
+    else out.push(s.flag, String(value));
   }
-  if (gpu) words.push("--gpu", gpu);
-  if (verb === "optimize" && state.target) words.push("--target-effective-batch", state.target);
-  return words.map(quoted).join(" ");
+  return out;
 }
