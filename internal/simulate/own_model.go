@@ -118,14 +118,18 @@ type metering int
 const (
 	unmetered     metering = iota // before the first update
 	meterWaits                    // the next forward pass is measured
-	meterForward                  // in the measured forward pass
-	meterBackward                 // in its backward pass
-	metered                       // one micro-batch has been measured
+	meterForward                  // in a measured forward pass
+	meterBackward                 // in a measured backward pass
+	metered                       // the step has been measured
 )
 
-// meterPhase measures the first forward and backward pass after the first update: there is no other loop that could run
-// the script's own model. Evaluations in between do not count.
+// meterPhase measures the step after the first update, with all its micro-batches: there is no other loop that could
+// run the script's own model. Each backward pass ends a micro-batch. Evaluations in between do not count.
 func (r *run) meterPhase(p script.Phase) {
+	if r.meter == meterBackward {
+		r.meter, r.timedMicro = meterForward, true
+		r.timed()
+	}
 	switch {
 	case r.meter == unmetered && p == script.Update:
 		r.meter = meterWaits
@@ -135,8 +139,7 @@ func (r *run) meterPhase(p script.Phase) {
 		r.w.Meter = nil
 	case r.meter == meterForward && p == script.Backward:
 		r.meter, r.w.Meter = meterBackward, r.o.Watch
-	case r.meter == meterBackward:
-		r.meter = metered
-		r.timed()
+	case r.meter == meterForward && p == script.Update && r.timedMicro:
+		r.meter, r.w.Meter = metered, nil
 	}
 }
