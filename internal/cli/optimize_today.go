@@ -138,13 +138,15 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(d, "kind") // the kind comes from the files, or is DistributedDataParallel by default
 	}
 	t.given = givenOver(project, over)
-	files, dropped := beneath(o.modelled(env, project.Fields()), over)
+	started := o.commanded(project, over)
+	started.RunsAs(project.Run)
+	files, dropped := beneath(o.modelled(env, started.Fields()), over)
 	fields := lay(over, files)
 	if o.recorded != "" { // the recording already contains their effects
 		delete(fields, "lora")
 		delete(fields, "quantization")
 	}
-	o.follows(project, over)
+	o.follows(started, over)
 	t.project, o.project, o.warnings = project, fromProject(project), append(notesOf(project, fields), dropped...)
 	for _, l := range project.Locks() {
 		text := fmt.Sprintf("%s, so %s does not change", l.Why, l.Setting)

@@ -66,6 +66,9 @@ func (s *search) fastest(variants []settings, r room) (*Choice, error) {
 			return nil, err
 		}
 		c, err := s.choice(best.settings)
+		if err != nil && s.drops(best.settings, err) {
+			continue
+		}
 		if err != nil || s.inside(c, r) {
 			return c, err
 		}

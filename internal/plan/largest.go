@@ -15,11 +15,10 @@ func (s *search) largest(v settings, r room) (int, error) {
 		if s.long && tries < 2 {
 			at = high - 1
 		}
-		c, err := s.timed(s.split(v, s.batches[at]))
-		if err != nil {
-			return -1, err
+		c, fits, err := s.tried(s.split(v, s.batches[at]))
+		if err == nil && fits {
+			_, fits, err = s.placed(c, r)
 		}
-		_, fits, err := s.placed(c, r)
 		if err != nil {
 			return -1, err
 		}

@@ -162,9 +162,11 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	if s.long {
 		p.Notes = append(p.Notes, "This run takes a long time to simulate, so levers and rejected settings are not shown.")
 		p.Ladder, err = s.ladder()
-		return p, err
+	} else {
+		err = s.explain(p)
 	}
-	return p, s.explain(p)
+	p.Notes = append(p.Notes, s.droppedNotes()...)
+	return p, err
 }
 
 // longRun is the number of events above which a plan has no ladder, levers or rejections, because each simulation
@@ -210,6 +212,9 @@ func searchAll(p *prober, r Request, cards []gpu.Card) ([]*Plan, error) {
 		s, err := newSearch(own, p, false)
 		if err == nil {
 			out[i], err = s.recommend()
+		}
+		if err == nil {
+			out[i].Notes = append(out[i].Notes, s.droppedNotes()...)
 		}
 		return err
 	})

@@ -33,7 +33,10 @@ func (s *search) rescue(p *Plan) (err error) {
 		return nil
 	}
 	p.Rescue, p.Flags = names, s.flags(x)
-	p.Rescued, err = s.choice(x)
+	if p.Rescued, err = s.choice(x); err != nil && s.drops(x, err) {
+		p.Rescue, p.Flags, p.Rescued = nil, nil, nil
+		return nil
+	}
 	return err
 }
 

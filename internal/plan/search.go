@@ -35,6 +35,7 @@ type learned struct {
 	mu      sync.Mutex
 	refused map[settings]bool    // settings that Estimate refused
 	seconds map[settings]float64 // step times computed so far
+	dropped []dropped            // settings with which the script cannot be followed
 }
 
 // candidate is settings with the figures from their probe.
@@ -259,8 +260,8 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 	if s.hopeless(v, r) {
 		return nil, nil
 	}
-	top, err := s.timed(s.split(v, s.batches[len(s.batches)-1]))
-	if err != nil || top.rate < equal*fastest {
+	top, ok, err := s.tried(s.split(v, s.batches[len(s.batches)-1]))
+	if err != nil || ok && top.rate < equal*fastest {
 		return nil, err
 	}
 	i, err := s.largest(v, r)
@@ -269,9 +270,12 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 	}
 	var out []candidate
 	for most := 0.0; i >= 0; i-- {
-		c, err := s.timed(s.split(v, s.batches[i]))
+		c, ok, err := s.tried(s.split(v, s.batches[i]))
 		if err != nil {
 			return nil, err
+		}
+		if !ok {
+			continue
 		}
 		if most = max(most, c.rate); c.rate < equal*max(most, fastest) {
 			break

@@ -16,7 +16,7 @@ func (in *interpreter) puts(v, into value) {
 	once := visited{steps: in.searched}
 	found := once.inside(v, func(x value) bool {
 		if once.steps > maxSearched {
-			in.fail("following the script requires too many searches of lists and dicts; use a built-in loop instead, such as --loop script")
+			in.tooLong("following the script requires too many searches of lists and dicts; use a built-in loop instead, such as --loop script")
 		}
 		return x == into
 	})

@@ -10,7 +10,7 @@ import (
 // eval1 evaluates an expression; the caller owns the value.
 func (in *interpreter) eval1(e pysrc.Expr) value {
 	if in.evaluated++; in.evaluated > maxExpressions {
-		in.fail("following the script requires evaluating more than %d expressions; use a built-in loop instead, such as --loop script", maxExpressions)
+		in.tooLong("following the script requires evaluating more than %d expressions; use a built-in loop instead, such as --loop script", maxExpressions)
 	}
 	switch e := e.(type) {
 	case nil:

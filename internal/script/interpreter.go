@@ -112,6 +112,12 @@ func (in *interpreter) fail(format string, args ...any) {
 	panic(failure{path: path, at: at, text: fmt.Sprintf(format, args...)})
 }
 
+// tooLong is fail for a limit of limits.go.
+func (in *interpreter) tooLong(format string, args ...any) {
+	path, at := in.where()
+	panic(failure{path: path, at: at, text: fmt.Sprintf(format, args...), long: true})
+}
+
 // where returns the current file and position. Library code is reported at the script's call.
 func (in *interpreter) where() (path string, at pysrc.Pos) {
 	at = in.at
@@ -130,7 +136,7 @@ func (in *interpreter) where() (path string, at pysrc.Pos) {
 // grow counts items before they are added to a list.
 func (in *interpreter) grow(n int) {
 	if in.listed += n; in.listed > maxItems {
-		in.fail("following the script requires lists of more than %d items; use a built-in loop instead, such as --loop script", maxItems)
+		in.tooLong("following the script requires lists of more than %d items; use a built-in loop instead, such as --loop script", maxItems)
 	}
 }
 

@@ -9,6 +9,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -243,6 +244,13 @@ type failure struct {
 	path string
 	at   pysrc.Pos
 	text string
+	long bool // a limit of limits.go was reached
 }
+
+// ErrTooLong means that following a script takes more than limits.go allows.
+var ErrTooLong = errors.New("the script takes too long to follow")
+
+// Is reports whether the failure is target, which errors.Is looks for.
+func (f failure) Is(target error) bool { return f.long && target == ErrTooLong }
 
 func (f failure) Error() string { return fmt.Sprintf("%s:%d: %s", f.path, f.at.Line, f.text) }

@@ -33,7 +33,7 @@ func (in *interpreter) block(body []pysrc.Stmt) signal {
 func (in *interpreter) statement(s pysrc.Stmt) signal {
 	in.at = s.At()
 	if in.statements++; in.statements > maxStatements {
-		in.fail("following the script requires more than %d statements; use a built-in loop instead, such as --loop script, or measure it: snug profile -- <your command>", maxStatements)
+		in.tooLong("following the script requires more than %d statements; use a built-in loop instead, such as --loop script, or measure it: snug profile -- <your command>", maxStatements)
 	}
 	if in.Stop != nil && in.statements%64 == 0 {
 		if err := in.Stop(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -307,6 +308,9 @@ func (s *Setup) Overrides(field string) bool {
 
 // Asks reports whether the user gave a field in addition to the run's files.
 func (x *Script) Asks(field string) bool { return x.asked[field] }
+
+// AskedFields returns the fields that the user gave in addition to the run's files, sorted.
+func (x *Script) AskedFields() []string { return slices.Sorted(maps.Keys(x.asked)) }
 
 // CommandLine returns the script's arguments. The script's own flag for accumulation gets the requested value; if a
 // flag occurs twice, the last one counts.

@@ -55,14 +55,15 @@ func (r *run) follow() error {
 		return unsimulated(err)
 	}
 	r.own = res.Trained
-	if r.builder == nil && res.Graded == 0 {
+	neverUpdates := res.Updates == 0 && res.Backwards > 0
+	if r.builder == nil && res.Graded == 0 && !neverUpdates {
 		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if why := r.unfollowedModel(res); why != nil {
 		return why
 	}
 	if res.Updates == 0 {
-		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; use a built-in loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
+		return noUpdate{setup.Wrong("{loop} %s: no optimizer update was found in it%s; use a built-in loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)}
 	}
 	optimizer := res.Optimizer
 	if s.Changed("optimizer") { // set by a candidate, not by the script
@@ -74,11 +75,11 @@ func (r *run) follow() error {
 	if s.Changed("checkpointing") || s.Script.Name != "" { // set by a candidate or by the setup, not by the script
 		recomputes = s.Script.Recomputes()
 	}
-	r.backwards = perUpdate(res)
+	r.backwards = r.o.inAll(perUpdate(res))
 	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: r.backwards, Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Classes: r.s.Model.Classes, Weights: r.halfWeights(), Checkpointing: recomputes, Reference: res.Reference, Twice: res.Twice, Masks: res.Masks})
 	r.addNotes(res, lacksAdapters)
 	s.Script.Note(r.notes(res))
-	if r.meter == metered {
+	if r.timedMicro {
 		r.o.Watch.Update(optimizer, res.Trained, res.Clips)
 	}
 	return nil
@@ -107,8 +108,11 @@ func (r *run) addNotes(res *script.Result, lacksAdapters bool) {
 // run it was derived from, because new ones would be about settings that the user did not choose. The exception is a
 // note that the figures are for another precision.
 func (r *run) notes(res *script.Result) []string {
-	of := differences(r.s, res)
-	if !r.s.ChangedAny() && (!r.s.Resized() || len(r.s.Script.Notes()) == 0) {
+	s, of := cmp.Or(r.o.whole, r.s), differences(r.s, res)
+	if s != r.s && !s.ChangedAny() {
+		of = append(of, fmt.Sprintf("%s: an update after %d micro-batches is too long to follow; %d are simulated, and the others make the same allocations", s.Script.Path(), s.Accumulation, r.s.Accumulation))
+	}
+	if !s.ChangedAny() && (!s.Resized() || len(s.Script.Notes()) == 0) {
 		return append(namedNotes(r.s, res.Notes), of...)
 	}
 	notes := r.s.Script.Notes()

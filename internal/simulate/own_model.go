@@ -4,6 +4,8 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"snug/internal/script"
 	"snug/internal/setup"
@@ -83,11 +85,37 @@ func (r *run) ownNotes(res *script.Result) (out []string) {
 		}
 		out = append(out, note)
 	}
+	if idle := r.ineffectiveOn(res); len(idle) > 0 {
+		out = append(out, fmt.Sprintf("%s: no effect, because the model of %s is simulated only as its code is written", strings.Join(idle, ", "), r.s.Script.Path()))
+	}
 	if without := r.ungraded(res); without > 0 {
 		out = append(out, fmt.Sprintf("%s: %d of the %d parameters have no gradient at the first update; if the model uses them, the run needs more memory than shown", r.s.Script.Path(), without, len(res.Trained)))
 	}
 	return out
 }
+
+// ownModelTakes are the fields that have an effect on a script that builds its own model, or have notes of their own.
+var ownModelTakes = []string{"model", "loop", "batch", "accumulation", "seq", "lengths", "seed", "tokenizer", "precision", "optimizer", "compile", "allocator", "limit", "versions", "dist"}
+
+// ineffectiveOn returns the fields that the user gave although they have no effect on the script's own model.
+func (r *run) ineffectiveOn(res *script.Result) (out []string) {
+	for _, field := range r.s.Script.AskedFields() {
+		idle := !slices.Contains(ownModelTakes, field)
+		switch field {
+		case "clip": // differences notes a script that does not clip
+			idle = !r.s.Clip && res.Clips
+		case "precision": // and autocast
+			idle = !res.Autocasts && autocastType(r.s.Precision) == shadow.None && typeOf(r.s.Precision).Half() != halves(res.Trained)
+		}
+		if idle {
+			out = append(out, field)
+		}
+	}
+	return out
+}
+
+// halves reports whether parameters are in a 16-bit type.
+func halves(params []*shadow.Tensor) bool { return len(params) > 0 && params[0].DType().Half() }
 
 // ungraded returns how many parameters of the script's own model have no gradient at the first update.
 func (r *run) ungraded(res *script.Result) int {
@@ -118,14 +146,18 @@ type metering int
 const (
 	unmetered     metering = iota // before the first update
 	meterWaits                    // the next forward pass is measured
-	meterForward                  // in the measured forward pass
-	meterBackward                 // in its backward pass
-	metered                       // one micro-batch has been measured
+	meterForward                  // in a measured forward pass
+	meterBackward                 // in a measured backward pass
+	metered                       // the step has been measured
 )
 
-// meterPhase measures the first forward and backward pass after the first update: there is no other loop that could run
-// the script's own model. Evaluations in between do not count.
+// meterPhase measures the step after the first update, with all its micro-batches: there is no other loop that could
+// run the script's own model. Each backward pass ends a micro-batch. Evaluations in between do not count.
 func (r *run) meterPhase(p script.Phase) {
+	if r.meter == meterBackward {
+		r.meter, r.timedMicro = meterForward, true
+		r.timed()
+	}
 	switch {
 	case r.meter == unmetered && p == script.Update:
 		r.meter = meterWaits
@@ -135,8 +167,7 @@ func (r *run) meterPhase(p script.Phase) {
 		r.w.Meter = nil
 	case r.meter == meterForward && p == script.Backward:
 		r.meter, r.w.Meter = meterBackward, r.o.Watch
-	case r.meter == meterBackward:
-		r.meter = metered
-		r.timed()
+	case r.meter == meterForward && p == script.Update && r.timedMicro:
+		r.meter, r.w.Meter = metered, nil
 	}
 }

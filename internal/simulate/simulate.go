@@ -81,6 +81,8 @@ type Options struct {
 	Stop         func() error                     // called before each micro-batch; an error ends the run; may be nil
 	Standin      bool                             // no GPU runs the kernels, as in testdata/standin
 	NoneSelected bool                             // masks with unknown contents select one element, not all
+
+	whole *setup.Setup // the setup of a script whose accumulation is shortened; nil for other runs
 }
 
 // Maker builds a custom model.
@@ -127,6 +129,7 @@ type run struct {
 	weights     shadow.DType                     // type of the model that the script loads; None if the setup decides
 	torchtune   bool                             // the script builds its model from torchtune's modules
 	meter       metering                         // how far the watch has measured a script's own model
+	timedMicro  bool                             // the watch has measured a micro-batch of it
 	untuned     bool                             // the script uses torchtune, but its model is simulated with another library's modules
 }
 
@@ -142,6 +145,16 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 		return runLoop(&plain, o) // an earlier run could not follow the script, and another batch size would not help
 	}
 	res, err := runLoop(s, o)
+	if few := fewerMicros(s, err); few != nil {
+		short := o
+		short.whole = s
+		if short.Watch != nil {
+			short.Watch.Reset()
+		}
+		if res, err := runLoop(few, short); err == nil {
+			return res, nil
+		}
+	}
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"snug/internal/setup"
+)
+
+// ownModel is a script that builds its own model and lets its command line set the sizes.
+const ownModel = `import argparse
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+p = argparse.ArgumentParser()
+p.add_argument("--batch-size", type=int, default=4)
+p.add_argument("--accumulation-steps", type=int, default=1)
+a = p.parse_args()
+data = TensorDataset(torch.randn(256, 32, 64), torch.randint(0, 10, (256,)))
+loader = DataLoader(data, batch_size=a.batch_size)
+model = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 10)).cuda()
+opt = torch.optim.AdamW(model.parameters())
+for i, (x, y) in enumerate(loader):
+    (F.cross_entropy(model(x.cuda()).mean(1), y.cuda()) / a.accumulation_steps).backward()
+    if (i + 1) % a.accumulation_steps == 0:
+        opt.step()
+        opt.zero_grad()
+`
+
+// beyondOwnModels are the flags that are not tried on a script that builds its own model, and why.
+var beyondOwnModels = map[string]string{
+	"head": "is a different model", "loop": "is a different script", "tokenizer": "needs --lengths", "seed": "needs --lengths", "lengths": "has its own errors for a script",
+	"seq": "is the length of samples of unknown shape; this script shows theirs", "transformers": "is the version of a library that this script does not import", "bitsandbytes": "is the version of a library that this script does not import",
+	"limit": "needs a run that reaches it", "allocator": "needs memory that fragments", "torch": "TestNoFieldDoesNothing tries it",
+}
+
+// TestNoFlagDoesNothingToAScript checks that every flag of a run has an effect on a script that builds its own model,
+// is refused, or is named in a note.
+func TestNoFlagDoesNothingToAScript(t *testing.T) {
+	folder := t.TempDir()
+	writeIn(t, folder, "train.py", ownModel)
+	args := []string{"estimate", "--gpu", "H200", "--json"}
+	before := shown(t, folder, "", args...)
+	for x, flag := range settingFlags() {
+		if beyondOwnModels[flag.Name] != "" {
+			continue
+		}
+		values := valuesOf(x, fieldBase{})
+		if flag.Means != nil {
+			values = []any{true}
+		}
+		for _, v := range values {
+			text := fmt.Sprint(v)
+			if words, ok := v.([]string); ok {
+				text = strings.Join(words, ",")
+			}
+			after := shown(t, folder, "", append(slices.Clone(args), "--"+flag.Name+"="+text)...)
+			if why := after.idle(before, append(names(x), topOf(x), "autocast")); why != "" {
+				t.Errorf("--%s %s: %s", flag.Name, text, why)
+			}
+		}
+	}
+}
+
+// TestClippingOfAScript checks that a flag without effect on a script's own clipping is named in a note.
+func TestClippingOfAScript(t *testing.T) {
+	folder := t.TempDir()
+	writeIn(t, folder, "train.py", strings.Replace(ownModel, "        opt.step()", "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        opt.step()", 1))
+	before, after := shown(t, folder, "", "estimate", "--gpu", "H200", "--json"), shown(t, folder, "", "estimate", "--gpu", "H200", "--json", "--clip=false")
+	if why := after.idle(before, []string{"clip"}); why != "" {
+		t.Error(why)
+	}
+}
+
+// topOf returns the object that contains a setting, such as lora.
+func topOf(x *setup.Setting) string {
+	top, _, _ := strings.Cut(x.Name, ".")
+	return top
+}
