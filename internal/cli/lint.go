@@ -64,7 +64,7 @@ func newLint(env Env) *cobra.Command {
 	f.StringVar(&o.baseline, "baseline", "", "`file` of known findings, which are not reported")
 	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write all findings to the baseline file")
 	f.BoolVar(&o.fix, "fix", false, "repair what can be repaired safely; snug revert undoes it")
-	f.StringVar(&o.explain, "explain", "", "explain the rule with this `code`, or list all")
+	f.StringVar(&o.explain, "explain", "", "explain the rule with this `code`; all lists the rules")
 	f.BoolVar(&o.json, "json", false, "print one JSON object per finding")
 	return cmd
 }

@@ -48,6 +48,9 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Lengths != nil && s.Lengths.Each == nil {
 		out = append(out, fmt.Sprintf("lengths were drawn with %s %d: a different order, or more steps, may reserve more than the interval", name("seed"), s.Seed))
 	}
+	if s.LongestOnlyFirst() {
+		out = append(out, fmt.Sprintf("the longest batch, of %d tokens, comes only in the first step, before the first update; if the run goes through the list again, give %s %d", s.Seq, name("steps"), s.Steps+1))
+	}
 	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
 	if s.Script.Readable() && s.Dist != nil && !s.FollowsOverGPUs() {
@@ -95,6 +98,9 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 // imageNotes returns notes on a model with a vision tower.
 func imageNotes(s *setup.Setup, name func(field string) string) []string {
 	switch {
+	case s.Model.Program == nil && s.Script.Readable() && s.AssumesImages():
+		seen := s.ImagesSeen()
+		return []string{fmt.Sprintf("the size of the images depends on the data; %d by %d pixels are assumed; otherwise give %s", seen.Height, seen.Width, name("image-size"))}
 	case s.Model.Program != nil || !s.Model.HasVision():
 		return nil
 	case s.Images == 0:

@@ -28,8 +28,11 @@ var torchvision = map[string]func(b *nn.Builder, classes int) shadow.Module{
 const (
 	torchvisionPrefix = "torchvision/"
 	imageNetClasses   = 1000
-	imageNetSide      = 224
+	convNeXtLeast     = 32 // its four convolutions without padding divide each side by 4, 2, 2 and 2
 )
+
+// ImageNetSide is the width and height of images if nothing gives them.
+const ImageNetSide = 224
 
 // Named builds a model that has a name but no config, such as torchvision/resnet50.
 func Named(b *nn.Builder, name string, run Run) (Model, error) {
@@ -43,6 +46,12 @@ func Named(b *nn.Builder, name string, run Run) (Model, error) {
 	run.Head = cmp.Or(run.Head, torchvisionFacts.Heads[0])
 	if err := torchvisionFacts.check(name, run); err != nil {
 		return nil, err
+	}
+	if run.Images.Count == 0 {
+		run.Images = Images{1, ImageNetSide, ImageNetSide}
+	}
+	if least := min(run.Images.Height, run.Images.Width); strings.HasPrefix(name, torchvisionPrefix+"convnext") && least < convNeXtLeast {
+		return nil, refuse("image_size", "%d is smaller than %d pixels, the least that %s can shrink by 32", least, convNeXtLeast, name)
 	}
 	dtype := b.DType
 	b.DType = shadow.Float32
@@ -61,7 +70,7 @@ func NamedModels() []string {
 	return out
 }
 
-// imageClassifier trains a torchvision model on images of ImageNet's size: F.cross_entropy(model(pixel_values),
+// imageClassifier trains a torchvision model on images of the run's size: F.cross_entropy(model(pixel_values),
 // labels). The images have the weights' type, as convolutions require.
 type imageClassifier struct {
 	net
@@ -72,7 +81,7 @@ type imageClassifier struct {
 // Batch makes images and a class for each.
 func (m *imageClassifier) Batch() Batch {
 	return Batch{
-		Pixels: m.w.Input(m.dtype, m.run.Batch, 3, imageNetSide, imageNetSide),
+		Pixels: m.w.Input(m.dtype, m.run.Batch, 3, m.run.Images.Height, m.run.Images.Width),
 		Labels: m.w.Input(shadow.Int64, m.run.Batch),
 	}
 }

@@ -22,7 +22,7 @@ type vit struct {
 
 func newViT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	hidden, heads := c.Positive("hidden_size", 768), c.Positive("num_attention_heads", 12)
-	m := &vit{net: net{b.W, run}, side: c.Positive("image_size", 224), channels: c.Positive("num_channels", 3), labels: c.labels()}
+	m := &vit{net: net{b.W, run}, side: c.Positive("image_size", ImageNetSide), channels: c.Positive("num_channels", 3), labels: c.labels()}
 	m.embed = newViTEmbeddings(b, c, m, hidden)
 	act := c.activation("hidden_act", "gelu")
 	inter, bias := c.Positive("intermediate_size", 3072), c.Bool("qkv_bias", true)

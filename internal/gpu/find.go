@@ -44,6 +44,9 @@ func Find(name string) (Card, error) {
 			return Card{}, unknown(fmt.Sprintf("; or give --gpu-memory %d", gb), "GPU %q is only a size, which several cards have: %s; name one", name, namesOf(some))
 		}
 	}
+	if strings.Contains(name, ",") {
+		return Card{}, unknown("; snug optimize compares several", "GPU %q is a list, but one card is needed here", name)
+	}
 	some := mentioning(want)
 	if c, ok := plainest(some); ok {
 		return c, nil

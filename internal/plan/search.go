@@ -85,7 +85,7 @@ func asScripted(r Request) (Request, error) {
 	}
 	s := *r.Setup
 	for _, field := range []string{"precision", "optimizer", "accumulation"} {
-		if !r.Setup.Says(field) {
+		if !r.Setup.Says(field) && !slices.Contains(r.Allow, field) {
 			r.Lock = append(r.Lock[:len(r.Lock):len(r.Lock)], field)
 		}
 	}

@@ -34,6 +34,7 @@ type interpreter struct {
 	generated   int                      // number of generations so far
 	collating   int                      // number of samples in the batch being made
 	limits      []value                  // number of tokens to which texts are truncated in each training, nil for the model's limit
+	crops       [][2]int                 // heights and widths of the images that torchvision's crops make
 	afterwards  []afterwards             // calls that follow the next backward pass
 	statements  int
 	evaluated   int // number of expressions so far

@@ -16,6 +16,8 @@ type Survey struct {
 	Model Sighting // the first model the script loads
 	Batch Sighting // the number of samples in a training batch
 	Seq   Sighting // the number of tokens in a sample
+	Image Sighting // the height of an image
+	Width int      // the width of an image
 	Cut   string   // the place where texts are truncated at the model's limit
 	Open  string   // the place where a model with an unknown name is loaded
 	Saw   []string // models unknown to snug, with their lines
@@ -46,6 +48,7 @@ type surveyor struct {
 	Survey
 	known   bool       // the model is known, so the survey ends when the model is called
 	byName  bool       // Batch comes from an argument with a usual name; a loader's batch size replaces it
+	crops   bool       // Image comes from a crop, not a resize
 	lengths []Sighting // arguments with the usual names for the length
 }
 
@@ -171,6 +174,36 @@ func (in *interpreter) sawSize(name string, v value, where string) {
 	case lengthNames[name]:
 		x.lengths = append(x.lengths, Sighting{N: n, Where: where})
 	}
+}
+
+// sawCrop records the size of the images that one of torchvision's transforms makes. The first crop determines it;
+// without one, a resize to a height and a width does. A resize to one number keeps the image's proportions.
+func (in *interpreter) sawCrop(path string, a arguments) {
+	class, isTransform := cutPrefixes(path, "torchvision.transforms.v2.", "torchvision.transforms.")
+	crops := strings.HasSuffix(class, "Crop")
+	size := a.or(0, "size", nil)
+	h, w, ok := pair(size)
+	if _, one := size.(int); !isTransform || !ok || !crops && (class != "Resize" || one) {
+		return
+	}
+	if crops && in.survey == nil {
+		if in.crops = append(in.crops, [2]int{h, w}); in.crops[0] != [2]int{h, w} {
+			in.note("images have a different size here than in the first transform of this script; the figures assume the first size for all")
+		}
+	}
+	if x := in.survey; x != nil && (x.Image.Where == "" || crops && !x.crops) {
+		x.Image, x.Width, x.crops = Sighting{N: h, Where: in.place()}, w, crops
+	}
+}
+
+// cutPrefixes removes the first prefix that a text has.
+func cutPrefixes(text string, prefixes ...string) (string, bool) {
+	for _, p := range prefixes {
+		if rest, ok := strings.CutPrefix(text, p); ok {
+			return rest, true
+		}
+	}
+	return text, false
 }
 
 // sawField records a dataclass field that the command line can set: the value given there, or its default.

@@ -150,7 +150,7 @@ func (s *Setup) complete() error {
 	}
 	if f.Positions.Images { // images have no tokens, even if a file specifies a number
 		s.Seq, s.TargetSeq = 0, 0
-		return nil
+		return s.completeClassified()
 	}
 	if s.Attention == Flash && s.Precision == FP32 {
 		return Wrong("{attention} flash computes in 16 bits, but {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")

@@ -9,7 +9,40 @@ import (
 	"snug/internal/family"
 )
 
-// Models with a vision tower take a number of images per sample.
+// Models with a vision tower take a number of images per sample; models that classify images take one.
+
+// completeClassified checks the size of the images of a model that classifies them. torchvision's models take any size;
+// a model with learned positions takes the size in its config.
+func (s *Setup) completeClassified() error {
+	switch {
+	case s.Images > 1:
+		return Wrong("{images} is %d, but %s takes one image per sample; remove it", s.Images, s.Model.Title())
+	case len(s.Freeze) > 0:
+		return Wrong("{freeze} names parts of a model with a vision tower, but %s has none; remove it", s.Model.Title())
+	case s.ImageWidth > 0 && s.ImageSize == 0:
+		return Wrong("{image_width} is %d, but the height is missing; give {image_size}", s.ImageWidth)
+	case s.Model.Program != nil && s.ImageSize > 0:
+		return Wrong("{image_size} is %d, but a profile covers only the recorded sizes; remove it", s.ImageSize)
+	}
+	if side := s.Model.side(); s.Model.Config != nil && s.ImageSize > 0 && (s.ImageSize != side || cmp.Or(s.ImageWidth, side) != side) {
+		return Wrong("{image_size}: %s has learned positions for images of %d by %[2]d pixels; remove it, or change image_size in its config.json", s.Model.Title(), side)
+	}
+	return nil
+}
+
+// side returns the height and width of the images that a model classifies, unless the setup gives them.
+func (m Model) side() int {
+	return family.NewConfig(m.Config).Positive("image_size", family.ImageNetSide)
+}
+
+// classified returns the image that the model classifies; the zero value if it takes something else.
+func (s *Setup) classified() family.Images {
+	if s.Model.Program != nil || !s.Model.facts().Positions.Images {
+		return family.Images{}
+	}
+	height := cmp.Or(s.ImageSize, s.Model.side())
+	return family.Images{Count: 1, Height: height, Width: cmp.Or(s.ImageWidth, height)}
+}
 
 // completeImages checks the images against the model, and sets the size that its tower gets.
 func (s *Setup) completeImages(v *family.Vision) error {
@@ -19,7 +52,11 @@ func (s *Setup) completeImages(v *family.Vision) error {
 	case v == nil && len(s.Freeze) > 0:
 		return Wrong("{freeze} names parts of a model with a vision tower, but %s has none; remove it", s.Model.Title())
 	case s.Images == 0 && cmp.Or(s.ImageSize, s.ImageWidth) > 0:
-		return Wrong("{image_size} is %d, but no sample has images; give their number with {images}, or remove it", cmp.Or(s.ImageSize, s.ImageWidth))
+		field := map[bool]string{true: "image_size", false: "image_width"}[s.ImageSize > 0]
+		if v == nil {
+			return Wrong("{"+field+"} is %d, but %s takes no images; remove it", cmp.Or(s.ImageSize, s.ImageWidth), s.Model.Title())
+		}
+		return Wrong("{"+field+"} is %d, but no sample has images; give their number with {images}, or remove it", cmp.Or(s.ImageSize, s.ImageWidth))
 	case s.Images == 0:
 		return nil
 	case s.Lengths != nil:
@@ -46,14 +83,22 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// ImagesSeen returns the images of a sample at the size that the model's tower gets.
+// ImagesSeen returns the images of a sample at the size that the model, or its tower, gets.
 func (s *Setup) ImagesSeen() family.Images {
 	v := s.Model.facts().Vision
-	if v == nil || s.Images == 0 {
+	if v == nil {
+		return s.classified()
+	}
+	if s.Images == 0 {
 		return family.Images{}
 	}
 	seen := v.Fit(s.Model.Config, s.ImageSize, cmp.Or(s.ImageWidth, s.ImageSize))
 	return family.Images{Count: s.Images, Height: seen.Height, Width: seen.Width}
+}
+
+// AssumesImages reports whether the size of the images that the model classifies is assumed.
+func (s *Setup) AssumesImages() bool {
+	return s.ImageSize == 0 && s.Model.Config == nil && s.classified().Count > 0
 }
 
 // FrozenModules returns the paths of the modules that are frozen.
@@ -76,6 +121,9 @@ func (s *Setup) imagesPhrase() []string {
 	i := s.ImagesSeen()
 	if i.Count == 0 {
 		return nil
+	}
+	if s.Model.facts().Vision == nil {
+		return []string{fmt.Sprintf("images of %dx%d", i.Width, i.Height)}
 	}
 	return []string{fmt.Sprintf("%s of %dx%d per sample", counted(i.Count, "image"), i.Width, i.Height)}
 }

@@ -16,7 +16,7 @@ import (
 // Lengths describes the sample lengths of a run, if they vary. It has one of several forms. Files of lengths and
 // texts are read in lengths_file.go and its neighbours.
 type Lengths struct {
-	Each      []int           // tokens of each step's batch, in order
+	Each      []int           // tokens of each step's batch, in order; after the last, the list starts again
 	Uniform   *[2]int         // the shortest and the longest length
 	Lognormal *Lognormal      // typical for texts
 	Histogram [][2]float64    // pairs of a length and its share
@@ -246,7 +246,7 @@ func (l *Lengths) draw(r *rand.Rand) int {
 	return l.Longest()
 }
 
-// completeLengths sets seq to the longest length, and steps to the number of lengths.
+// completeLengths sets seq to the longest length, and steps to the number of lengths, but at least to its default.
 func (s *Setup) completeLengths(saysSteps bool) error {
 	l := s.Lengths
 	switch {
@@ -269,9 +269,7 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	case s.TargetSeq > 0:
 		return Wrong("{lengths} cannot be used with {target_seq}; remove one of them")
 	case l.Each != nil && !saysSteps:
-		s.Steps = len(l.Each)
-	case l.Each != nil && s.Steps > len(l.Each):
-		return Wrong("{steps} is %d, but {lengths} has %d; remove {steps}", s.Steps, len(l.Each))
+		s.Steps = max(len(l.Each), s.Steps) // a shorter list would end before the optimizer's states meet each length
 	case !saysSteps:
 		s.Steps = usualRaggedSteps
 	}
@@ -288,6 +286,21 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 		s.Seq = l.padded(l.Longest())
 	}
 	return nil
+}
+
+// LongestOnlyFirst reports whether the longest batch of a list comes before the first update, and never again.
+func (s *Setup) LongestOnlyFirst() bool {
+	if s.Lengths == nil || s.Lengths.Each == nil || s.Steps == 1 {
+		return false
+	}
+	tokens := s.Tokens()
+	longest := slices.Max(tokens[0])
+	for _, step := range tokens[1:] {
+		if slices.Max(step) >= longest {
+			return false
+		}
+	}
+	return true
 }
 
 // Notes returns remarks on the lengths read from a file.

@@ -84,7 +84,7 @@ func (l *Lengths) batches(r *rand.Rand, samples, n int) func(i int) int {
 		case l.order == Packed:
 			return l.Longest()
 		case l.Each != nil:
-			return l.Each[i]
+			return l.Each[i%len(l.Each)]
 		case l.order == Grouped:
 			if len(group) == 0 {
 				group = l.grouped(r, samples, n)

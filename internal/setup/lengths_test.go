@@ -37,6 +37,34 @@ func TestLengths(t *testing.T) {
 	}
 }
 
+// TestShortListsRepeat plays lists that are shorter than the default number of steps, or than the given one.
+func TestShortListsRepeat(t *testing.T) {
+	for _, c := range []struct {
+		lengths []any
+		steps   any
+		want    []int
+		first   bool
+	}{
+		{[]any{30.0}, nil, []int{30, 30, 30}, false},
+		{[]any{30.0, 50.0}, nil, []int{30, 50, 30}, false},
+		{[]any{50.0, 30.0, 20.0, 10.0}, nil, []int{50, 30, 20, 10}, true},
+		{[]any{50.0, 30.0}, 2.0, []int{50, 30}, true},
+		{[]any{50.0, 30.0, 20.0}, 5.0, []int{50, 30, 20, 50, 30}, false},
+	} {
+		fields := map[string]any{}
+		if c.steps != nil {
+			fields["steps"] = c.steps
+		}
+		s, err := ragged(t, c.lengths, fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Concat(s.Tokens()...); !slices.Equal(got, c.want) || s.LongestOnlyFirst() != c.first {
+			t.Errorf("%v in %v steps: %v, longest only first %v", c.lengths, c.steps, got, s.LongestOnlyFirst())
+		}
+	}
+}
+
 func TestDrawnLengths(t *testing.T) {
 	for _, l := range []any{
 		map[string]any{"uniform": []any{64.0, 512.0}},
@@ -67,7 +95,6 @@ func TestLengthsRefused(t *testing.T) {
 		"learned positions":                       {"lengths": []any{5000.0}},
 		"has 0 entries":                           {"lengths": []any{}},
 		"remove one of them":                      {"lengths": []any{5.0}, "seq": 128.0},
-		"lengths has 1":                           {"lengths": []any{5.0}, "steps": 9.0},
 		"goes from 9 down to 4":                   {"lengths": map[string]any{"uniform": []any{9.0, 4.0}}},
 		"median is missing":                       {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
 		"zipf is not known":                       {"lengths": map[string]any{"zipf": 1.0}},

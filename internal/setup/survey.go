@@ -16,6 +16,8 @@ type Survey struct {
 	Model Sighting // the first model that the script loads
 	Batch Sighting // samples of a training batch
 	Seq   Sighting // tokens of a sample
+	Image Sighting // height of an image
+	Width int      // width of an image
 	Cut   string   // the place where the tokenizer truncates texts at the model's limit
 	Open  string   // the place where the script loads a model whose name is only known when it runs
 	Saw   []string // models that snug does not know, with their lines
@@ -75,6 +77,12 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	}
 	if fields["seq"] == nil && fields["lengths"] == nil && seen.Seq.N > 0 {
 		fields["seq"], own.Seq = float64(seen.Seq.N), seen.Seq
+	}
+	if s.Model.Config == nil && s.Model.facts().Positions.Images && fields["image_size"] == nil && seen.Image.N > 0 {
+		fields["image_size"], own.Image, own.Width = float64(seen.Image.N), seen.Image, seen.Width
+		if seen.Width != seen.Image.N && fields["image_width"] == nil {
+			fields["image_width"] = float64(seen.Width)
+		}
 	}
 	if n := s.Model.Longest(); fields["seq"] == nil && fields["lengths"] == nil && seen.Cut != "" && n > 0 && n <= shortLimit && !hasOwnLimit(s.Model.Name) {
 		fields["seq"], own.Seq = float64(n), Sighting{N: n, Where: seen.Cut + ", where texts are truncated only at the model's limit"}
@@ -176,7 +184,7 @@ func (x *Script) Origins() string {
 	for _, p := range []struct {
 		what string
 		of   Sighting
-	}{{"the model", x.Own.Model}, {fmt.Sprintf("batch %d", x.Own.Batch.N), x.Own.Batch}, {fmt.Sprintf("seq %d", x.Own.Seq.N), x.Own.Seq}} {
+	}{{"the model", x.Own.Model}, {fmt.Sprintf("batch %d", x.Own.Batch.N), x.Own.Batch}, {fmt.Sprintf("seq %d", x.Own.Seq.N), x.Own.Seq}, {fmt.Sprintf("images of %dx%d", x.Own.Width, x.Own.Image.N), x.Own.Image}} {
 		if p.of.Where != "" {
 			parts = append(parts, fmt.Sprintf("%s from %s", p.what, p.of.Where))
 		}

@@ -126,6 +126,9 @@ func (r *run) prepare(l script.Loading) error {
 	s := *r.s
 	if l.Head != "" && s.Model.Config != nil {
 		s.Model.Head = l.Head
+		if l.Head == family.Seq2SeqLM && s.Model.HasVision() { // such a model of texts is a seq2seq one
+			s.Model.Head = family.CausalLM
+		}
 	}
 	s.Model.Classes = cmp.Or(l.Classes, s.Model.Classes)
 	if l.Own != nil {
