@@ -13,6 +13,7 @@
 //	setup_requests.go, spool.go       setups from --setup and flags
 //	project.go, project_setup.go, project_model.go  runs from the config files of a folder
 //	lone_script.go, model_arg.go      the only training script of a folder; a model without --model
+//	loop_arguments.go                 the arguments in --loop "train.py ARGS"
 //	own_code.go                       the command that records code that builds its own model
 //	vary.go                           the sizes given with --vary
 //	recorded.go                       a profile as the model

@@ -146,6 +146,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(fields, "lora")
 		delete(fields, "quantization")
 	}
+	o.withReader(started, fields)
 	o.follows(started, over)
 	t.project, o.project, o.warnings = project, fromProject(project), append(notesOf(project, fields), dropped...)
 	for _, l := range project.Locks() {

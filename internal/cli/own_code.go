@@ -13,6 +13,7 @@ import (
 	"snug/internal/config/meaning"
 	"snug/internal/config/projects"
 	"snug/internal/pattern"
+	"snug/internal/setup"
 )
 
 // If a folder's files name no model, it usually contains a script that builds its own. Such a run must be recorded,
@@ -57,6 +58,34 @@ func (f *projectFlags) command(project *config.Project) string {
 		return fmt.Sprintf("python3 %s %s %s", script, option, at)
 	}
 	return ""
+}
+
+// reader returns the folder's only script as a loop, with the arguments that make it read the project's file; "" if no
+// script is known to read the file.
+func (f *projectFlags) reader(project *config.Project) string {
+	file, _ := project.Main()
+	script := f.loneScript()
+	option, _ := f.configOption(script)
+	if option == "" || project.IsHydra() || path.Ext(file) == ".py" || path.Ext(file) == ".sh" || file == projects.SnugFile {
+		return ""
+	}
+	return setup.LoopOf([]string{script, option, filepath.Join(f.folder, filepath.FromSlash(file))})
+}
+
+// withReader adds the script that reads the project's file to the fields of a run whose files name no model: its code may
+// show one. Adapters whose layers no file names are also the code's.
+func (f *projectFlags) withReader(project *config.Project, fields map[string]any) {
+	if model, _ := fields["model"].(map[string]any); fields["loop"] != nil || model["name"] != nil || model["config"] != nil || model["profile"] != nil || model["custom"] != nil {
+		return
+	}
+	loop := f.reader(project)
+	if loop == "" {
+		return
+	}
+	fields["loop"] = loop
+	if lora, _ := fields["lora"].(map[string]any); lora != nil && lora["targets"] == nil {
+		delete(fields, "lora")
+	}
 }
 
 // configOption returns the option of a script that takes a config file, and the file that it reads by default.

@@ -55,6 +55,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	project.Spans(f.gpus())
 	files, dropped := beneath(p.modelled(env, project.Fields()), over)
 	fields := lay(over, files)
+	p.withReader(project, fields)
 	f.follows(project, over)
 	for _, m := range project.Missing() {
 		if f.lacks(fields, m.Setting) {
@@ -200,6 +201,9 @@ func (f *projectFlags) standsAlone(over map[string]any, project *config.Project)
 func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	if loop, _ := fields["loop"].(string); (field == "model" || field == "batch" || field == "seq") && setup.ReadsScript(loop) {
 		return false // the script may show it
+	}
+	if loop, _ := fields["loop"].(string); fields["lora"] == nil && strings.HasPrefix(field, "lora.") && setup.ReadsScript(loop) {
+		return false // the script's code adds the adapters
 	}
 	model, _ := fields["model"].(map[string]any)
 	if field == "seq" && (fields["lengths"] != nil || model["profile"] != nil) {

@@ -237,7 +237,7 @@ func (in *interpreter) comprehension(e *pysrc.Comprehension) value {
 		out = d
 	} else {
 		l := &list{}
-		in.clauses(e.Clauses, func() { in.grow(1); l.items = append(l.items, in.eval1(e.Elt)) })
+		l.unseen = !in.clauses(e.Clauses, func() { in.grow(1); l.items = append(l.items, in.eval1(e.Elt)) })
 		out = l
 	}
 	in.scopes = in.scopes[:len(in.scopes)-1]
@@ -245,29 +245,31 @@ func (in *interpreter) comprehension(e *pysrc.Comprehension) value {
 	return out
 }
 
-func (in *interpreter) clauses(cs []pysrc.Clause, element func()) {
+// clauses runs element for each iteration of a comprehension. It reports whether its iterable is known.
+func (in *interpreter) clauses(cs []pysrc.Clause, element func()) bool {
 	if len(cs) == 0 {
 		element()
-		return
+		return true
 	}
 	c := cs[0]
 	over := in.eval1(c.Iter)
 	it := in.iterate(over)
 	drop(over)
 	if it == nil {
-		return
+		return false
 	}
 	defer drop(it)
 	for i := 0; !it.data || i < maxTurns; i++ {
 		v, ok := it.next()
 		if !ok || i > maxRange {
-			return
+			return true
 		}
 		in.store(c.Target, v)
 		if in.holds(c.Ifs) {
 			in.clauses(cs[1:], element)
 		}
 	}
+	return true
 }
 
 // holds reports whether all conditions are true or unknown.

@@ -84,7 +84,11 @@ func decodes(decode func(*interpreter, string) (any, error)) func(*interpreter, 
 			in.note("the contents of this file cannot be decoded (%v); anything that depends on its values is unknown", err)
 			return unknown{}
 		}
-		return in.decoded(v)
+		out := in.decoded(v)
+		if f, ok := a.or(0, "", nil).(*fileValue); ok {
+			in.sizesOfFile(out, f.path)
+		}
+		return out
 	}
 }
 

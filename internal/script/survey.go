@@ -53,14 +53,32 @@ type surveyor struct {
 }
 
 // Look follows the script until it loads its first model or, if known is set, until it calls the model for
-// training. An error means that the script could not be followed that far.
-func Look(run Run, known bool) (Survey, error) {
+// training. An error means that the script could not be followed that far; the survey then has what it revealed by then.
+func Look(run Run, known bool) (out Survey, err error) {
 	run.Batch, run.Seq = OpenBatch, OpenSeq
 	in := newInterpreter(run)
 	in.survey = &surveyor{known: known}
-	_, err := in.follow()
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case shadow.TooLong:
+			out, err = in.survey.unfinished(), e
+		default:
+			panic(e)
+		}
+	}()
+	_, err = in.follow()
 	in.survey.Saw = in.result.Saw
 	return in.survey.Survey, err
+}
+
+// unfinished returns what a survey has found that ended before the model was called for training. The length is the one to
+// which the script cuts its texts, if there is only one.
+func (x *surveyor) unfinished() Survey {
+	if len(x.lengths) == 1 && x.Seq.Where == "" {
+		x.Seq = x.lengths[0]
+	}
+	return x.Survey
 }
 
 // loads records which model the script loads: by its name, or with a configuration in the script. class is the

@@ -255,10 +255,14 @@ func newTensor(in *interpreter, a arguments) value {
 	return t
 }
 
-// nested returns the shape of a list of lists, and the dtype of its numbers.
+// nested returns the shape of a list of lists, and the dtype of its numbers. Those of unknown samples are counted as
+// integers, as labels are.
 func nested(l *list) (size []int, dt shadow.DType) {
 	size, dt = []int{len(l.items)}, shadow.Float32
 	if len(l.items) == 0 {
+		if l.unseen {
+			dt = shadow.Int64
+		}
 		return size, dt
 	}
 	switch first := l.items[0].(type) {

@@ -69,6 +69,7 @@ type list struct {
 	items  []value
 	tuple  bool
 	opaque bool // one of transformers' Cache classes, which is not a list for isinstance
+	unseen bool // made from unknown items, so it is empty only here
 }
 
 func (l *list) release() {

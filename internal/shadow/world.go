@@ -145,6 +145,9 @@ func (w *World) alloc(bytes uint64) *storage {
 // kernel splits a tensor of terabytes into thousands of parts.
 type TooLong struct{}
 
+// Error returns the text.
+func (TooLong) Error() string { return "the run makes too many allocations" }
+
 // release removes one tensor from a storage, and frees the storage if it was the last. It does nothing if m is
 // nil.
 func (w *World) release(m *storage) {

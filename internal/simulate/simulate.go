@@ -275,7 +275,7 @@ func UnknownTargets(s *setup.Setup) []string {
 const maxIterations = 12_000
 
 // ErrTooLong means that a run has more events than the options allow.
-var ErrTooLong = errors.New("the run makes too many allocations")
+var ErrTooLong error = shadow.TooLong{}
 
 // runFolded runs the setup. It returns nil if the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {

@@ -8,7 +8,6 @@ import (
 	"snug/internal/family"
 	"snug/internal/script"
 	"snug/internal/setup"
-	"snug/internal/shadow"
 )
 
 // maxSurveyed limits the number of events before a script trains, such as those of an evaluation.
@@ -16,22 +15,13 @@ const maxSurveyed = 1_000_000
 
 // Survey follows a setup's script only to learn about its run: the model, if the setup has none yet, otherwise
 // the sizes of its batches. On an error, it also returns what it had learned by then.
-func Survey(s *setup.Setup) (out setup.Survey, err error) {
-	defer func() {
-		switch e := recover().(type) {
-		case nil:
-		case shadow.TooLong:
-			err = ErrTooLong
-		default:
-			panic(e)
-		}
-	}()
+func Survey(s *setup.Setup) (setup.Survey, error) {
 	r := &run{s: s, calling: &family.Calling{}}
 	r.newWorld()
 	r.w.MaxEvents = maxSurveyed
 	known := s.Model.Config != nil || s.Model.Name != "" || s.Model.Code
 	how := script.Run{
-		World: r.w, File: s.Script.File, Args: s.Script.Args, Import: s.Script.Import, Accumulation: 1,
+		World: r.w, File: s.Script.File, Args: s.Script.Args, Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML, Accumulation: 1,
 		Build: r.maker(), Adapt: r.adapt, Settings: settings(s),
 	}
 	if known {

@@ -81,12 +81,26 @@ func (r *Run) Fields() map[string]any {
 func (r *Run) joinTarget(out map[string]any) {
 	source, target := r.Whole("seq"), r.Whole("target_seq")
 	switch {
-	case source > 0 && (r.Trainer().JoinsTarget || target > 0 && r.withoutDecoder() && r.namesSource()):
+	case r.joinsTarget():
 		out["seq"] = float64(source + target)
 		delete(out, "target_seq")
 	case target > 0 && r.withoutDecoder():
 		delete(out, "target_seq")
 	}
+}
+
+// joinsTarget reports whether a sample's source and target are one sequence.
+func (r *Run) joinsTarget() bool {
+	return r.Whole("seq") > 0 && (r.Trainer().JoinsTarget || r.Whole("target_seq") > 0 && r.withoutDecoder() && r.namesSource())
+}
+
+// unusedTarget returns the warning that the model has no decoder for a target of the given length.
+func (r *Run) unusedTarget() []string {
+	if r.Whole("target_seq") == 0 || r.joinsTarget() || !r.withoutDecoder() {
+		return nil
+	}
+	b := r.BindingsOf("target_seq")[0]
+	return []string{fmt.Sprintf("%s: %s is not counted: the model has no decoder of its own, and samples are as long as --seq says", b.Where(), b.Path)}
 }
 
 // withoutDecoder reports whether the model is known and not an encoder-decoder.

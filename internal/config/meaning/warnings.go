@@ -37,8 +37,9 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.attendsBySwitch(run)...)
 	out = append(out, r.largerEvaluation(run)...)
 	out = append(out, r.unknownTokens()...)
+	out = append(out, r.unusedTarget()...)
 	out = append(out, r.unknownDefaults()...)
-	if r.Flagged != "" {
+	if r.Flagged != "" && r.Primary != nil {
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; the flags in %s are used", r.Flagged, r.Primary.File))
 	}
 	if d := r.Documented; d != nil {

@@ -46,7 +46,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 		if !counts(k, v.Path) {
 			continue
 		}
-		if passedOver(around(v.Parts, k)) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
+		if passedOver(around(v.Parts, k), format == doc.Python && k.Setting == "seq") && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
 			continue
 		}
 		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
@@ -163,13 +163,16 @@ func around(parts []string, k *systems.Key) []string {
 	return parts[:len(parts)-own]
 }
 
-// passedOver reports whether a value belongs to something other than training, such as evaluation.
-func passedOver(parts []string) bool {
+// passedOver reports whether a value belongs to something other than training, such as evaluation. The length in a program's
+// own function tokenize is that of its samples.
+func passedOver(parts []string, lengthInCode bool) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
 		return slices.ContainsFunc(strings.Split(part, "_"), func(w string) bool {
 			switch w {
-			case "eval", "val", "valid", "validation", "test", "testing", "infer", "inference", "predict", "generation", "serve", "tokenize":
+			case "eval", "val", "valid", "validation", "test", "testing", "infer", "inference", "predict", "generation", "serve":
 				return true
+			case "tokenize":
+				return !lengthInCode
 			}
 			return false
 		})

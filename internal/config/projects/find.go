@@ -208,6 +208,10 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		if s == nil {
 			return nil, p.silent(name)
 		}
+		if s.File != name && slices.Contains(names, s.File) { // the program's script is named too
+			p.Flagged = ""
+			continue
+		}
 		out = append(out, s)
 		p.Notes = append(p.Notes, notes...)
 	}

@@ -22,7 +22,7 @@ var (
 // loadsClass matches a class that loads or creates weights, and notModel the names of classes that do so without being models.
 var (
 	loadsClass = pattern.New(`(?m)^[^#\n]*?\b([A-Z]\w*)\._?from_(?:pretrained|config)\(`, ".from_pretrained(", "from_config(")
-	notModel   = regexp.MustCompile(`Tokenizer|Config|Processor|Extractor|Scheduler|Dataset|Pipeline|Args|Arguments`)
+	notModel   = pattern.New(`Tokenizer|Config|Processor|Extractor|Scheduler|Dataset|Pipeline|Args|Arguments`)
 )
 
 // OwnModelClass returns a model class that a program loads and that the project defines, with the place; "" if there is none.
@@ -58,7 +58,7 @@ func (p *Found) OwnModelClass(e ExecutedProgram) (class, where string) {
 // loadedOf returns the first of the defined classes that code loads a model with.
 func loadedOf(defined map[string]bool, code string) (class string, at int) {
 	for _, m := range loadsClass.Regexp().FindAllStringSubmatchIndex(code, -1) {
-		if name := code[m[2]:m[3]]; defined[name] && !notModel.MatchString(name) {
+		if name := code[m[2]:m[3]]; defined[name] && !notModel.In(name) {
 			return name, m[2]
 		}
 	}

@@ -98,7 +98,7 @@ func (s *Source) findOwnValues() []tree.Value {
 			continue
 		}
 		variable := format == doc.Shell && isVariable(v.Path) && !strings.Contains(v.Path[0], ".")
-		if len(v.Parts) > 0 && !variable && !passedOver(v.Parts[:len(v.Parts)-1]) {
+		if len(v.Parts) > 0 && !variable && !passedOver(v.Parts[:len(v.Parts)-1], false) {
 			out = append(out, v)
 		}
 	}
