@@ -25,7 +25,8 @@ func newBash(t *testing.T) bash {
 	}
 	b := bash{program: program, folder: t.TempDir()}
 	b.record = filepath.Join(b.folder, "record")
-	recorder := "command_not_found_handle() { printf '%s\\037' \"$@\" >>\"$RECORD\"; printf '\\036' >>\"$RECORD\"; }\n" +
+	// Programs of a pipe start together, so each call is recorded with a single write.
+	recorder := "command_not_found_handle() { local call; printf -v call '%s\\037' \"$@\"; printf '%s\\036' \"$call\" >>\"$RECORD\"; }\n" +
 		"expr() { case $2 in '*') echo $(($1 * $3));; +) echo $(($1 + $3));; -) echo $(($1 - $3));; /) echo $(($1 / $3));; esac; }\n" +
 		"seq() { local i; for ((i = $1; i <= $2; i++)); do echo $i; done; }\n"
 	if err := os.WriteFile(filepath.Join(b.folder, "env.sh"), []byte(recorder), 0o600); err != nil {
