@@ -330,9 +330,13 @@ func (t *tuner) candidate(c plan.Candidate, variant setup.Values) tune.Candidate
 		values = values.With(v.Setting, v.Value)
 	}
 	changed := values.Changed(setup.Planned(t.base)).Without("batch").Without("accumulation").Without("allocator")
+	predicted := c.Reserved
+	if c.Fits { // if it needs more than the limit, PyTorch flushes its cache and stays below
+		predicted = min(predicted, c.Limit)
+	}
 	return tune.Candidate{
 		Settings: changed.With("batch", c.Batch).With("accumulation", c.Accumulation), Variant: changed.String(),
-		Batch: c.Batch, Accumulation: c.Accumulation, World: c.World, Predicted: c.Reserved, Expected: c.Rate,
+		Batch: c.Batch, Accumulation: c.Accumulation, World: c.World, Predicted: predicted, Expected: c.Rate,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"snug/internal/estimate"
+	"snug/internal/plan"
 	"snug/internal/pysrc"
 	"snug/internal/setup"
 )
@@ -30,6 +31,20 @@ func TestUnfollowable(t *testing.T) {
 	} {
 		if got := unfollowable(c.s, c.err); got != c.want {
 			t.Errorf("%s: unfollowable is %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// A candidate that fits because PyTorch flushes its cache is tried: it is predicted to take no more than the limit.
+func TestFlushedCandidate(t *testing.T) {
+	at := &tuner{base: &setup.Setup{Batch: 64, Accumulation: 3}}
+	for _, c := range []struct {
+		fits bool
+		want uint64
+	}{{true, 24 << 30}, {false, 28 << 30}} {
+		got := at.candidate(plan.Candidate{Batch: 96, Accumulation: 2, World: 1, Reserved: 28 << 30, Limit: 24 << 30, Fits: c.fits}, nil)
+		if got.Predicted != c.want {
+			t.Errorf("fits %v: predicted %d, want %d", c.fits, got.Predicted, c.want)
 		}
 	}
 }
