@@ -17,6 +17,8 @@ func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
 	switch {
 	case okA && okB:
 		return in.pair(op, a, b), true
+	case (okA || okB) && op == "@": // the other one is a tensor too, of unknown shape
+		return unknown{}, true
 	case okA:
 		return scalarOperation(op, a, false).Hold(), true
 	case okB:

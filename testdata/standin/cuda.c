@@ -275,6 +275,10 @@ const char *cudnnGetErrorString(int e) { return "cuDNN"; }
 void cudnnGetLastErrorString(char *s, size_t n) { if (n) *s = 0; }
 int cudnnGetProperty(int t, int *v) { int p[] = {9, 19, 0}; *v = p[t]; return 0; }
 int cudnnGetStream(void *h, void **s) { *s = 0; return 0; }
+// Batch norm needs neither a workspace nor a reserve.
+int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void *h, int m, int o, void *x, void *z, void *y, void *b, void *a, size_t *n) { *n = 0; return 0; }
+int cudnnGetBatchNormalizationBackwardExWorkspaceSize(void *h, int m, int o, void *x, void *y, void *dy, void *dz, void *dx, void *b, void *a, size_t *n) { *n = 0; return 0; }
+int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void *h, int m, int o, void *a, void *x, size_t *n) { *n = 0; return 0; }
 // cuDNN's graph interface: every graph has one engine. Attention needs a workspace of 256 bytes, and of what the caller knows besides. That
 // of convolutions is not known, and is none here.
 static __thread int convolves, convolution; // the descriptors since the last graph, the graph
