@@ -50,7 +50,6 @@ type machine struct {
 	events  []Event
 	t, next float64
 	failed  bool
-	params  []uint64
 	states  []allocator.Ref
 	last    allocator.Ref // outputs of the last step
 	more    []allocator.Ref
