@@ -22,43 +22,52 @@ type sweptRun struct {
 	Sweep, Outcome string
 	Cap            float64
 	Batch          int
+	Checkpointing  *bool
 	Rate           float64 `json:"samples_per_second"`
 	Reserved       uint64
 }
 
-// sweptRuns returns the runs of an example's sweep under a cap, by batch.
-func sweptRuns(t *testing.T, example string, limit float64) map[int]sweptRun {
+// variant identifies the settings of a run in a sweep: an example without a switch for checkpointing has one kind.
+type variant struct {
+	batch int
+	off   bool // checkpointing is turned off
+}
+
+// sweptRuns returns the runs of an example's sweep under a cap.
+func sweptRuns(t *testing.T, example string, limit float64) map[variant]sweptRun {
 	t.Helper()
 	raw, err := os.ReadFile("../../testdata/tune/h200.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[int]sweptRun{}
+	out := map[variant]sweptRun{}
 	for line := range strings.Lines(string(raw)) {
 		var s sweptRun
 		if err := json.Unmarshal([]byte(line), &s); err != nil {
 			t.Fatal(err)
 		}
 		if s.Sweep == example && s.Cap == limit {
-			out[s.Batch] = s
+			out[variant{s.Batch, s.Checkpointing != nil && !*s.Checkpointing}] = s
 		}
 	}
 	return out
 }
 
-// TestTuneOnMeasuredSweeps plans trials for two examples as they ship, from their code alone, and takes the results from
+// TestTuneOnMeasuredSweeps plans trials for four examples as they ship, from their code alone, and takes the results from
 // their measured sweeps: at most five trials find settings within 3 % of the best.
 func TestTuneOnMeasuredSweeps(t *testing.T) {
 	for _, c := range []struct{ example, words string }{
-		{"new_llm", "--target-effective-batch 192 --batch 8 --accumulation 1 -- python train.py"},
-		{"two_tower", "--target-effective-batch 12000 --batch 256 --accumulation 1 -- python main.py --num-workers 8 --max-samples 600000"},
+		{"gsa", "--target-effective-batch 96 -- python train.py --config configs/pretrain.yaml"},
+		{"hilbert_ssm", "--target-effective-batch 384 -- python train.py --config configs/gesture.yaml"},
+		{"new_llm", "--target-effective-batch 192 --batch 8 --accumulation 1 -- python train.py --batch-size {batch} --accumulation-steps {accumulation}"},
+		{"two_tower", "--target-effective-batch 12000 --batch 256 --accumulation 1 -- python main.py --num-workers 8 --max-samples 600000 --batch-size {batch} --accumulation-steps {accumulation}"},
 	} {
 		for _, limit := range []float64{16, 24, 40} {
 			t.Run(fmt.Sprintf("%s, %g GiB", c.example, limit), func(t *testing.T) {
 				runs, top := sweptRuns(t, c.example, limit), 0.0
-				climb := plannedClimb(t, c.example, fmt.Sprintf("--limit %gGiB %s --batch-size {batch} --accumulation-steps {accumulation}", limit, c.words))
+				climb := plannedClimb(t, c.example, fmt.Sprintf("--limit %gGiB %s", limit, c.words))
 				for s := climb.Next(); s.Next != nil; s = climb.Next() {
-					climb.Record(*s.Next, resultOf(runs, s.Next.Batch))
+					climb.Record(*s.Next, resultOf(runs, *s.Next))
 				}
 				for _, s := range runs {
 					if s.Outcome == "fits" {
@@ -92,7 +101,10 @@ func plannedClimb(t *testing.T, example, words string) *tune.Climb {
 	var planned struct {
 		Limit      uint64
 		Candidates []struct {
-			Settings  struct{ Batch, Accumulation int }
+			Settings struct {
+				Batch, Accumulation int
+				Checkpointing       *bool
+			}
 			Predicted uint64
 			Expected  float64 `json:"predicted_samples_per_second"`
 		}
@@ -102,8 +114,13 @@ func plannedClimb(t *testing.T, example, words string) *tune.Climb {
 	}
 	var list []tune.Candidate
 	for _, c := range planned.Candidates {
+		var other setup.Values
+		if c.Settings.Checkpointing != nil {
+			other = setup.Assign("checkpointing", *c.Settings.Checkpointing)
+		}
 		list = append(list, tune.Candidate{
-			Settings: setup.Assign("batch", c.Settings.Batch).With("accumulation", c.Settings.Accumulation),
+			Variant:  other.String(),
+			Settings: other.With("batch", c.Settings.Batch).With("accumulation", c.Settings.Accumulation),
 			Batch:    c.Settings.Batch, Accumulation: c.Settings.Accumulation, World: 1, Predicted: c.Predicted, Expected: c.Expected,
 		})
 	}
@@ -116,8 +133,8 @@ func plannedClimb(t *testing.T, example, words string) *tune.Climb {
 
 // resultOf returns the result of a trial at a batch. A sweep ends when smaller batches are clearly slower, so a batch
 // below it fits and is slower.
-func resultOf(runs map[int]sweptRun, batch int) tune.Result {
-	s, swept := runs[batch]
+func resultOf(runs map[variant]sweptRun, c tune.Candidate) tune.Result {
+	s, swept := runs[variant{c.Batch, c.Settings.Get("checkpointing") == false}]
 	switch {
 	case !swept:
 		return tune.Result{Outcome: tune.Fits, Reserved: 1 << 30, Rate: 1, Noise: 0.003, Steps: 12}

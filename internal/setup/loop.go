@@ -138,6 +138,7 @@ type Learned struct {
 	Weights       string // the 16-bit type that its weights are loaded in; "" for another
 	Classes       int    // classes of an image model without a config; 0 if not specified
 	Checkpointing bool   // layers are recomputed in its training steps
+	Switched      bool   // an argument or a settings file turns that on or off
 	Reference     string // what it compares answers against, one of References; "" if it compares none
 
 	Unfollowed bool // parts of it could not be followed; the notes name them
@@ -242,6 +243,17 @@ func (x *Script) Recomputes() bool {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return x.learned.Checkpointing
+}
+
+// MayRecompute reports whether a plan may turn gradient checkpointing on or off: for the models of transformers, and for a
+// script's own model if the script has a switch for it.
+func (s *Setup) MayRecompute() bool {
+	if s.Model.Config != nil || s.Script == nil {
+		return s.Model.Config != nil
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	return s.Script.learned.Switched
 }
 
 // Reference returns what the script compares answers against; "" until the script has been followed.

@@ -74,12 +74,17 @@ func (r *run) follow() error {
 	recomputes := r.recomputes
 	if s.Changed("checkpointing") || s.Script.Name != "" { // set by a candidate or by the setup, not by the script
 		recomputes = s.Script.Recomputes()
+	} else if r.builder == nil && res.Switched {
+		recomputes = res.Checkpointing
 	}
 	r.backwards = r.o.inAll(perUpdate(res))
-	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: r.backwards, Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Classes: r.s.Model.Classes, Weights: r.halfWeights(), Checkpointing: recomputes, Reference: res.Reference, Twice: res.Twice, Masks: res.Masks})
+	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: r.backwards, Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Classes: r.s.Model.Classes, Weights: r.halfWeights(), Checkpointing: recomputes, Switched: res.Switched, Reference: res.Reference, Twice: res.Twice, Masks: res.Masks})
 	r.addNotes(res, lacksAdapters)
 	s.Script.Note(r.notes(res))
 	if r.timedMicro {
+		if perUpdate(res) == 1 && s.Accumulation > 1 { // the script does not accumulate, but each micro-batch takes its time
+			r.o.Watch.MicroMore()
+		}
 		r.o.Watch.Update(optimizer, res.Trained, res.Clips)
 	}
 	return nil
