@@ -13,7 +13,7 @@ import (
 // Code is the cause of an out-of-memory error.
 type Code string
 
-// The codes, as FORMATS.md lists them.
+// The codes, as docs/diagnose.md lists them.
 const (
 	TooBig             Code = "too-big"
 	LogitsTooBig       Code = "logits"

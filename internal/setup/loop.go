@@ -76,7 +76,7 @@ type Script struct {
 
 	Guessed bool // the loop was detected, not named by the user; if it cannot be followed, snug's own step is used instead
 
-	OwnClass func() string // which model class of the project's own a detected loop trains; nil or "" if none
+	OwnClass func() string // says which model class a detected loop trains, if the project defines it; nil or "" otherwise
 
 	StandsFor bool                // the setup's model only stands for the one that the script builds
 	Variables map[string]Variable // the sizes that such a script assigns to its own variables
