@@ -34,18 +34,18 @@ const DiffusersLoop = "diffusers"
 
 // The loops of TRL's trainers that compare answers.
 const (
-	DPOLoop    = "trl-dpo"
-	RewardLoop = "trl-reward"
-	KTOLoop    = "trl-kto"
-	ORPOLoop   = "trl-orpo"
-	CPOLoop    = "trl-cpo" // also SimPO, which is one of its losses
-	GRPOLoop   = "trl-grpo"
+	DPOLoop    = "trl-dpo"    // DPOTrainer
+	RewardLoop = "trl-reward" // RewardTrainer
+	KTOLoop    = "trl-kto"    // KTOTrainer
+	ORPOLoop   = "trl-orpo"   // ORPOTrainer
+	CPOLoop    = "trl-cpo"    // also SimPO, which is one of its losses
+	GRPOLoop   = "trl-grpo"   // GRPOTrainer, which generates the answers
 )
 
 // The loops of LLaMA-Factory's trainers that compare answers.
 const (
 	FactoryDPOLoop = "llama-factory-dpo" // also ORPO and SimPO, which have no reference
-	FactoryKTOLoop = "llama-factory-kto"
+	FactoryKTOLoop = "llama-factory-kto" // the stage kto
 )
 
 // AxolotlDPOLoop is the loop of Axolotl's rl dpo and ipo: TRL's, with an empty cache after each micro-batch.
