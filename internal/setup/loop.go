@@ -545,7 +545,7 @@ func (s *Setup) loopName() string {
 	return ScriptOf(s.Loop)
 }
 
-// loops reports whether the figures are for this loop: a script may not have been followed.
+// loops reports whether the figures are for the setup's loop. They are for snug's own step if the script was not followed.
 func (s *Setup) loops() bool {
 	return !s.Script.Readable() || s.Script.followed() && (s.Dist == nil || s.FollowsOverGPUs())
 }
