@@ -88,7 +88,7 @@ func (w *writer) mark(turn int) {
 	}
 }
 
-// free frees those allocations of iteration made that have the given fate. It does so in iteration now.
+// free frees, in one iteration (now), the allocations of another (made) that have the given fate.
 func (w *writer) free(l loop, made, now, fate int) {
 	if made < 0 || made >= len(w.made) {
 		return
