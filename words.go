@@ -58,7 +58,7 @@ const (
 	Saved DType = "saved"
 )
 
-// Optimizer is an optimizer in one implementation.
+// Optimizer names an optimizer and its implementation.
 type Optimizer string
 
 // The optimizers. A plain name is PyTorch's default, which is the foreach kernel if there is one; "fused" and "loop"
