@@ -166,10 +166,10 @@ type Phase int
 
 // The phases of a script.
 const (
-	Forward Phase = iota
-	Backward
-	Update
-	Evaluation
+	Forward    Phase = iota // a forward pass in training
+	Backward                // a backward pass
+	Update                  // an optimizer's step
+	Evaluation              // forward passes without gradients
 )
 
 // Result is what Follow learned from a script.

@@ -72,8 +72,8 @@ func Look(run Run, known bool) (out Survey, err error) {
 	return in.survey.Survey, err
 }
 
-// unfinished returns what a survey has found that ended before the model was called for training. The length is the one to
-// which the script cuts its texts, if there is only one.
+// unfinished returns what a survey has found if it ended before the model was called for training. The length is the one
+// to which the script truncates its texts, if there is only one.
 func (x *surveyor) unfinished() Survey {
 	if len(x.lengths) == 1 && x.Seq.Where == "" {
 		x.Seq = x.lengths[0]
@@ -156,7 +156,7 @@ func cutsTexts(in *interpreter, a arguments) value {
 	return nil
 }
 
-// trainsWithLimit records the limit of the texts of a model that is trained now.
+// trainsWithLimit records the limit to which the texts are truncated in a training that begins now.
 func (in *interpreter) trainsWithLimit(most value) {
 	if in.survey != nil {
 		in.survey.lengths, in.survey.Cut = nil, ""

@@ -34,18 +34,18 @@ const DiffusersLoop = "diffusers"
 
 // The loops of TRL's trainers that compare answers.
 const (
-	DPOLoop    = "trl-dpo"
-	RewardLoop = "trl-reward"
-	KTOLoop    = "trl-kto"
-	ORPOLoop   = "trl-orpo"
-	CPOLoop    = "trl-cpo" // also SimPO, which is one of its losses
-	GRPOLoop   = "trl-grpo"
+	DPOLoop    = "trl-dpo"    // DPOTrainer
+	RewardLoop = "trl-reward" // RewardTrainer
+	KTOLoop    = "trl-kto"    // KTOTrainer
+	ORPOLoop   = "trl-orpo"   // ORPOTrainer
+	CPOLoop    = "trl-cpo"    // also SimPO, which is one of its losses
+	GRPOLoop   = "trl-grpo"   // GRPOTrainer, which generates the answers
 )
 
 // The loops of LLaMA-Factory's trainers that compare answers.
 const (
 	FactoryDPOLoop = "llama-factory-dpo" // also ORPO and SimPO, which have no reference
-	FactoryKTOLoop = "llama-factory-kto"
+	FactoryKTOLoop = "llama-factory-kto" // the stage kto
 )
 
 // AxolotlDPOLoop is the loop of Axolotl's rl dpo and ipo: TRL's, with an empty cache after each micro-batch.
@@ -76,7 +76,7 @@ type Script struct {
 
 	Guessed bool // the loop was detected, not named by the user; if it cannot be followed, snug's own step is used instead
 
-	OwnClass func() string // which model class of the project's own a detected loop trains; nil or "" if none
+	OwnClass func() string // says which model class a detected loop trains, if the project defines it; nil or "" otherwise
 
 	StandsFor bool                // the setup's model only stands for the one that the script builds
 	Variables map[string]Variable // the sizes that such a script assigns to its own variables
@@ -557,7 +557,7 @@ func (s *Setup) loopName() string {
 	return ScriptOf(s.Loop)
 }
 
-// loops reports whether the figures are for this loop: a script may not have been followed.
+// loops reports whether the figures are for the setup's loop. They are for snug's own step if the script was not followed.
 func (s *Setup) loops() bool {
 	return !s.Script.Readable() || s.Script.followed() && (s.Dist == nil || s.FollowsOverGPUs())
 }

@@ -229,8 +229,8 @@ func (r *run) halfWeights() string {
 	return typeWord(r.weights)
 }
 
-// weightNotes returns a note on weights that are loaded in 16 bits only because they are saved so, or although the user gave
-// another precision.
+// weightNotes returns a note on weights that are loaded in 16 bits only because they are saved in 16 bits, or although the
+// user gave another precision.
 func (r *run) weightNotes(res *script.Result) []string {
 	in, path := r.halfWeights(), setup.ScriptOf(r.s.Loop)
 	switch {

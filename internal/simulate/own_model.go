@@ -34,7 +34,7 @@ func (r *run) count(res *Result) {
 	}
 }
 
-// around returns the trained parameters that the script adds to a known model, such as those of a head of its own.
+// around returns the trained parameters that the script adds to a known model, such as those of its own head.
 func (r *run) around() (out []*shadow.Tensor) {
 	inside := map[*shadow.Tensor]bool{}
 	for _, p := range r.builder.Parameters() {

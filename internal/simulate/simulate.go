@@ -184,8 +184,8 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return runLoop(&plain, o)
 }
 
-// ownClass returns the error for a script that cannot be followed and that trains a model class of the project's own; nil for
-// any other. Its loss and its heads are only in its code, so snug's own step would train another model.
+// ownClass returns the error for a script that cannot be followed and trains a model class that the project defines; nil
+// for any other. Only the code of such a class shows its loss and its heads, so snug's own step would train another model.
 func ownClass(x *setup.Script) error {
 	if x.OwnClass == nil {
 		return nil
