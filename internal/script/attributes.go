@@ -72,6 +72,9 @@ func (in *interpreter) namespaceAttr(o namespace, name string) value {
 	if path == "sys.argv" {
 		return in.commandLine()
 	}
+	if name == "__dict__" { // models.__dict__["resnet18"] is models.resnet18
+		return &modulesDict{o}
+	}
 	if strings.HasPrefix(path, "builtins.") {
 		return unknown{}
 	}

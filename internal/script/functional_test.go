@@ -109,6 +109,8 @@ y = torch.zeros(4, dtype=torch.long, device="cuda")
 		{"x.std(0).sum().backward()", []uint64{32, one, root, 32, 32, 8, 32, all, 32, all}},
 		{"F.cross_entropy(x, y, reduction='none').sum().backward()", []uint64{all, row, one, one, root, all, all}},
 		{"F.binary_cross_entropy_with_logits(x, torch.zeros(4, 8, device='cuda')).backward()", []uint64{all, all, all, one, root, all}},
+		{"F.binary_cross_entropy(x.sigmoid(), torch.zeros(4, 8, device='cuda')).backward()", []uint64{all, all, all, one, root, all, all}},
+		{"torch.nn.Dropout2d()(x).sum().backward()", []uint64{128, all, one, root, all}},
 		{"(x @ x.t()).sum().backward()", nil},
 		{"z = x * 2\nz += x\nz.sum().backward()", []uint64{all, one, root, all, all}},
 		{"loss = x.mean()\nloss.backward(retain_graph=True)\nloss.backward()", []uint64{one, root, all, root, all}},

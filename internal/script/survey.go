@@ -5,6 +5,7 @@ package script
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"snug/internal/family"
@@ -21,6 +22,7 @@ type Survey struct {
 	Cut   string   // the place where texts are truncated at the model's limit
 	Open  string   // the place where a model with an unknown name is loaded
 	Saw   []string // models unknown to snug, with their lines
+	Why   string   // the first note on what is not followed
 	Code  bool     // the script trains a model that it builds from PyTorch's modules
 }
 
@@ -69,6 +71,9 @@ func Look(run Run, known bool) (out Survey, err error) {
 	}()
 	_, err = in.follow()
 	in.survey.Saw = in.result.Saw
+	if i := slices.IndexFunc(in.result.Notes, func(n string) bool { return !strings.Contains(n, ": the optimizer ") }); i >= 0 {
+		in.survey.Why = in.result.Notes[i]
+	}
 	return in.survey.Survey, err
 }
 

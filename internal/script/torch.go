@@ -74,8 +74,10 @@ func registerTorch() {
 	}
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"torch.tensor": newTensor, "torch.as_tensor": newTensor, "torch.from_numpy": newTensor,
-		"torch.device":                          newDevice,
-		"torch.cuda.is_available":               isTrue,
+		"torch.device":                       newDevice,
+		"torch.cuda.is_available":            isTrue,
+		"torch.accelerator.device_count":     func(*interpreter, arguments) value { return 1 },
+		"torch.accelerator.set_device_index": nothing, "torch.accelerator.set_device_idx": nothing, "torch.accelerator.synchronize": nothing,
 		"torch.accelerator.is_available":        isTrue,
 		"torch.accelerator.current_accelerator": func(*interpreter, arguments) value { return "cuda" },
 		"torch.cuda.is_bf16_supported":          isTrue,

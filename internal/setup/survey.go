@@ -21,6 +21,7 @@ type Survey struct {
 	Cut   string   // the place where the tokenizer truncates texts at the model's limit
 	Open  string   // the place where the script loads a model whose name is only known when it runs
 	Saw   []string // models that snug does not know, with their lines
+	Why   string   // the first thing in the script that is not followed; "" if all of it is
 	Code  bool     // the script trains a model that it builds from PyTorch's modules
 }
 
@@ -140,6 +141,9 @@ func noModel(s *Setup, own Survey, err error) error {
 	case err != nil:
 		what, _, _ := strings.Cut(err.Error(), "; ") // drop the advice after the semicolon, which assumes that the model is known
 		return unknownModel("{model} is missing, and snug could not find one in %s (%s); give it with {model.name}, or record the run: %s", s.loopName(), what, s.recording())
+	}
+	if own.Why != "" {
+		return unknownModel("{model} is missing, and %s loads none that snug can simulate%s (%s); record the run: %s, and then give {model.name} memory.snug", s.loopName(), SawText(own.Saw), own.Why, s.recording())
 	}
 	return unknownModel("{model} is missing, and %s loads none that snug can simulate%s; record the run: %s, and then give {model.name} memory.snug", s.loopName(), SawText(own.Saw), s.recording())
 }

@@ -57,7 +57,7 @@ func (r *run) follow() error {
 	r.own = res.Trained
 	neverUpdates := res.Updates == 0 && res.Backwards > 0
 	if res.Graded == 0 && !neverUpdates {
-		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)}
+		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), firstNote(res.Notes), s.Loop)}
 	}
 	if why := r.unfollowedModel(res); why != nil {
 		return why
@@ -130,12 +130,13 @@ func (r *run) notes(res *script.Result) []string {
 }
 
 // firstNote returns the first note, in parentheses: something that was not followed may be why no update was
-// found.
+// found. What is said about the optimizer is no reason.
 func firstNote(notes []string) string {
-	if len(notes) == 0 {
+	i := slices.IndexFunc(notes, func(n string) bool { return !strings.Contains(n, ": the optimizer ") })
+	if i < 0 {
 		return ""
 	}
-	return " (" + notes[0] + ")"
+	return " (" + notes[i] + ")"
 }
 
 // namedNotes returns the notes of a loop known by name, without line numbers of snug's own file.
