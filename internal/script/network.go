@@ -343,6 +343,7 @@ func (in *interpreter) forwardBase(n *network, a arguments) value {
 // forwardIn runs the model in a mode.
 func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	net := n.there(in)
+	in.result.Called = true
 	embeds, _ := a.or(-1, "inputs_embeds", nil).(*shadow.Tensor)
 	if embeds != nil && embeds.Dim() == 3 {
 		a = in.withIDs(embeds, a)

@@ -178,6 +178,7 @@ type Result struct {
 	Updates   int              // optimizer steps
 	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
 	Graded    int              // how many of Trained had a gradient in that step
+	Called    bool             // a known model has run
 	Ungraded  int              // elements of those that had none
 	Backwards int              // backward passes
 	PerUpdate map[int]int      // number of updates, by the number of backward passes before the update
