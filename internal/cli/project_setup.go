@@ -50,7 +50,9 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	if err != nil {
 		return nil, p.several(env, over, err)
 	}
-	project = p.commanded(project, over)
+	if project = p.commanded(project, over); project == nil {
+		return f.requestsOver(env, over)
+	}
 	project.Uses(transformersOf(over))
 	project.Spans(f.gpus())
 	files, dropped := beneath(p.modelled(env, project.Fields()), over)
