@@ -151,7 +151,13 @@ func upload(selector, file string) step {
 		if err != nil {
 			return "", err
 		}
-		_, err = cdp.Call(ctx, target, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{file}, ObjectID: field.ObjectID})
+		if _, err := cdp.Call(ctx, target, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{file}, ObjectID: field.ObjectID}); err != nil {
+			return "", err
+		}
+		after, err := cdp.Call(ctx, target, runtime.CallFunctionOn, runtime.CallFunctionOnParams{ObjectID: field.ObjectID, FunctionDeclaration: `function () { return this.isConnected ? "used" : "replaced"; }`})
+		if err == nil && !strings.Contains(string(after.Result.Value), "used") {
+			return "it was replaced at that moment", nil
+		}
 		return "", err
 	})
 }
