@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"snug/internal/setup"
 	"snug/internal/shadow"
@@ -148,6 +149,9 @@ func TestBadQuestions(t *testing.T) {
 		"no snapshot":     {"POST", "/snapshots", "hello", 400, ""},
 		"no profile":      {"POST", "/profiles", "hello", 400, ""},
 		"forgotten":       {"GET", "/snapshots/snapshot-9/replay", "", 404, "upload it again"},
+		"unknown word":    {"GET", "/models?name=gpt2", "", 400, "has no parameter \"name\""},
+		"POST with words": {"POST", "/estimate?gpu=T4", gpt2, 400, "has no parameter \"gpu\""},
+		"a bad address":   {"GET", "/models?q=%zz", "", 400, "invalid URL escape"},
 		"no such path":    {"GET", "/nothing", "", 404, "openapi"},
 		"wrong method":    {"DELETE", "/estimate", "", 405, "takes POST"},
 	} {
@@ -155,6 +159,15 @@ func TestBadQuestions(t *testing.T) {
 		if text, _ := a["error"].(string); status != c.status || text == "" || !strings.Contains(text, c.says) {
 			t.Errorf("%s: status %d, %q; want %d with %q", name, status, text, c.status, c.says)
 		}
+	}
+}
+
+// TestPatience checks that an answer that would take too long is refused.
+func TestPatience(t *testing.T) {
+	h := New(Options{Patience: 50 * time.Millisecond})
+	status, a := send(t, h, "POST", API+"/compare", `{"setup": {"model": {"name": "t5-small"}, "batch": 3, "seq": 192}, "target_effective_batch": 28949}`)
+	if text, _ := a["error"].(string); status != 422 || !strings.Contains(text, "longer than 50ms; use the command line") {
+		t.Errorf("status %d, %q", status, text)
 	}
 }
 
