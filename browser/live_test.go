@@ -69,6 +69,7 @@ func TestLive(t *testing.T) {
 		_, why, _ := strings.Cut(line, `"why":"`)
 		do(t, ctx, fmt.Sprintf("line %d of snug watch --json: %s", i, line), shows("live-readings", strings.Split(why, `"`)[0]))
 	}
+	accessible(t, ctx, "a leak")
 	do(t, ctx, "an upload", upload("#recording", good), shows("live-readings", "good"))
 	do(t, ctx, "at another speed", choose("#live-speed", "100"), shows("live-readings", "warming-up"))
 	for _, c := range complaints() {
@@ -141,6 +142,7 @@ func TestTune(t *testing.T) {
 	if os.Getenv("PICTURES") != "" {
 		pictures(t, ctx, "tune")
 	}
+	accessible(t, ctx, "a tune")
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}

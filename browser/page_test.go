@@ -107,6 +107,7 @@ func TestPlanner(t *testing.T) {
 	do(t, ctx, "using them", click(`#ladder [aria-label*="maximum"]`), differs("verdict", was))
 
 	do(t, ctx, "all cards", click("#tab-cards"), shows("cards", "A100-80GB"), shows("compare-text", "It fits on"), shows("cards-command", "--gpu all"))
+	accessible(t, ctx, "all cards")
 	do(t, ctx, "back", click("#tab-plan"))
 
 	config := filepath.Join(t.TempDir(), "config.json")
@@ -195,6 +196,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("snapshot-fixes", "loss.item()"), shows("outcomes", "GiB"))
+	accessible(t, ctx, "a snapshot")
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}
@@ -297,6 +299,20 @@ func TestAccessible(t *testing.T) {
 			do(t, ctx, view, click("#tab-"+view), visible("#view-"+view))
 			axe(t, ctx, view+", "+theme)
 		}
+		do(t, ctx, "the theme", click("#theme"))
+	}
+}
+
+// accessible runs axe on what the page shows now, light and dark. The page ends in the theme in which it began.
+func accessible(t *testing.T, ctx context.Context, state string) {
+	t.Helper()
+	source, err := os.ReadFile(os.Getenv("AXE"))
+	if err != nil {
+		return // TestAccessible is skipped and says why
+	}
+	do(t, ctx, "axe", script(string(source)))
+	for range 2 {
+		axe(t, ctx, state)
 		do(t, ctx, "the theme", click("#theme"))
 	}
 }
