@@ -4,7 +4,6 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -90,26 +89,23 @@ func script(text string) step {
 	})
 }
 
-// onElement calls a JavaScript function with the element that a CSS selector finds and with further values, until it returns
-// "". Otherwise it returns why it has not done its work.
-func onElement(selector, function string, more ...any) step {
+// onElement calls a JavaScript function with the element that a CSS selector finds, and with texts, until it returns "".
+// Otherwise it returns why it has not done its work.
+func onElement(selector, function string, more ...string) step {
 	return repeat(selector, func(ctx context.Context, _ *chromedp.Target) (string, error) {
-		return chromedp.Run(ctx, chromedp.Evaluate[string](callOn(selector, function, more...)))
+		return chromedp.Run(ctx, chromedp.Evaluate[string](callOn(selector, function, missing, more...)))
 	})
 }
 
-// callOn returns the expression that calls a function with an element and with further values.
-func callOn(selector, function string, more ...any) string {
-	arguments := []string{"e"}
-	for _, value := range append(more, selector) {
-		text, err := json.Marshal(value)
-		if err != nil {
-			panic(err) // texts and lists of texts always have a JSON form
-		}
-		arguments = append(arguments, string(text))
+const missing = `"it is not on the page"`
+
+// callOn returns the expression that calls a function with an element and with texts. Without the element it yields without.
+func callOn(selector, function, without string, more ...string) string {
+	arguments := "e"
+	for _, text := range more {
+		arguments += fmt.Sprintf(", %q", text)
 	}
-	last := len(arguments) - 1
-	return fmt.Sprintf(`(() => { const e = document.querySelector(%s); return e ? (%s)(%s) : "it is not on the page"; })()`, arguments[last], function, strings.Join(arguments[:last], ", "))
+	return fmt.Sprintf(`(() => { const e = document.querySelector(%q); return e ? (%s)(%s) : %s; })()`, selector, function, arguments, without)
 }
 
 // focus moves the focus to an element, and press presses keys there.
@@ -189,8 +185,7 @@ func click(selector string) step {
 			X, Y float64
 			Why  string
 		}
-		expression := strings.Replace(callOn(selector, aim, selector), `"it is not on the page"`, `{why: "it is not on the page"}`, 1)
-		at, err := chromedp.Run(ctx, chromedp.Evaluate[place](expression))
+		at, err := chromedp.Run(ctx, chromedp.Evaluate[place](callOn(selector, aim, "{why: "+missing+"}", selector)))
 		if err != nil || at.Why != "" {
 			return at.Why, err
 		}
