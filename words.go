@@ -51,37 +51,37 @@ type DType string
 
 // The types.
 const (
-	Float32  DType = "fp32"
-	BFloat16 DType = "bf16"
-	Float16  DType = "fp16"
+	Float32  DType = "fp32" // 32 bits
+	BFloat16 DType = "bf16" // 16 bits, with the range of float32
+	Float16  DType = "fp16" // 16 bits, with a smaller range
 	// Saved is the type used in the model's files. Only Setup.Weights accepts it.
 	Saved DType = "saved"
 )
 
-// Optimizer is an optimizer in the implementation of PyTorch or bitsandbytes.
+// Optimizer names an optimizer and its implementation.
 type Optimizer string
 
 // The optimizers. A plain name is PyTorch's default, which is the foreach kernel if there is one; "fused" and "loop"
 // (foreach=False) are its other kernels.
 const (
-	AdamW       Optimizer = "adamw" // the default
-	AdamWFused  Optimizer = "adamw-fused"
-	AdamWLoop   Optimizer = "adamw-loop"
-	AdamW8Bit   Optimizer = "adamw-8bit" // from bitsandbytes
-	Adam        Optimizer = "adam"
-	AdamFused   Optimizer = "adam-fused"
-	AdamLoop    Optimizer = "adam-loop"
+	AdamW       Optimizer = "adamw"        // the default
+	AdamWFused  Optimizer = "adamw-fused"  // AdamW in a single kernel
+	AdamWLoop   Optimizer = "adamw-loop"   // AdamW, one parameter after another
+	AdamW8Bit   Optimizer = "adamw-8bit"   // from bitsandbytes
+	Adam        Optimizer = "adam"         // torch.optim.Adam
+	AdamFused   Optimizer = "adam-fused"   // Adam in a single kernel
+	AdamLoop    Optimizer = "adam-loop"    // Adam, one parameter after another
 	AdamAmsgrad Optimizer = "adam-amsgrad" // Adam or AdamW with amsgrad
-	Adamax      Optimizer = "adamax"
-	NAdam       Optimizer = "nadam"
-	RAdam       Optimizer = "radam"
-	SGD         Optimizer = "sgd"
-	SGDMomentum Optimizer = "sgd-momentum"
-	Adafactor   Optimizer = "adafactor"
-	Adagrad     Optimizer = "adagrad"
-	RMSprop     Optimizer = "rmsprop"
-	Lion        Optimizer = "lion"
-	Lion8Bit    Optimizer = "lion-8bit" // from bitsandbytes
+	Adamax      Optimizer = "adamax"       // torch.optim.Adamax
+	NAdam       Optimizer = "nadam"        // torch.optim.NAdam
+	RAdam       Optimizer = "radam"        // torch.optim.RAdam
+	SGD         Optimizer = "sgd"          // torch.optim.SGD without momentum
+	SGDMomentum Optimizer = "sgd-momentum" // torch.optim.SGD with momentum
+	Adafactor   Optimizer = "adafactor"    // transformers' Adafactor
+	Adagrad     Optimizer = "adagrad"      // torch.optim.Adagrad
+	RMSprop     Optimizer = "rmsprop"      // torch.optim.RMSprop
+	Lion        Optimizer = "lion"         // from lion-pytorch
+	Lion8Bit    Optimizer = "lion-8bit"    // from bitsandbytes
 
 	AdamWTorchAO8Bit Optimizer = "adamw-torchao-8bit" // from torchao
 )
@@ -101,14 +101,14 @@ type Head string
 
 // The heads. The default is the one in the model's config, or else the usual one for the model.
 const (
-	CausalLM  Head = "causal-lm"
-	MaskedLM  Head = "masked-lm"
-	Seq2SeqLM Head = "seq2seq-lm"
+	CausalLM  Head = "causal-lm"  // predicts the next token
+	MaskedLM  Head = "masked-lm"  // predicts masked tokens
+	Seq2SeqLM Head = "seq2seq-lm" // predicts a decoder's next token
 	// Encoder is a sentence encoder: mean pooling over tokens, normalisation, and an in-batch softmax over the
 	// similarities. It uses Setup.Positives and Setup.Negatives.
 	Encoder             Head = "encoder"
-	ImageClassification Head = "image-classification"
-	Diffusion           Head = "diffusion"
+	ImageClassification Head = "image-classification" // assigns each image to a class
+	Diffusion           Head = "diffusion"            // predicts the noise in images
 	// SequenceClassification assigns each text to one of the config's num_labels classes. With one class, or
 	// if problem_type in the config is regression or multi_label_classification, the labels are floats.
 	SequenceClassification Head = "sequence-classification"
@@ -149,7 +149,7 @@ type UnslothLayer string
 // The kinds.
 const (
 	UnslothRope UnslothLayer = "rope" // the rotation of queries and keys
-	UnslothNorm UnslothLayer = "norm"
+	UnslothNorm UnslothLayer = "norm" // the norms
 	UnslothLoRA UnslothLayer = "lora" // the attention's quantized layers with their adapters
 )
 
@@ -169,9 +169,9 @@ type LigerLayer string
 // The kinds.
 const (
 	LigerRope LigerLayer = "rope" // the rotation of queries and keys
-	LigerNorm LigerLayer = "norm"
-	LigerMLP  LigerLayer = "mlp" // the activation between the matrix products of an MLP or an expert
-	LigerAll  LigerLayer = "all"
+	LigerNorm LigerLayer = "norm" // the norms
+	LigerMLP  LigerLayer = "mlp"  // the activation between the matrix products of an MLP or an expert
+	LigerAll  LigerLayer = "all"  // all of these
 )
 
 // Tuner is a method of PEFT.
@@ -198,7 +198,7 @@ type QuantType string
 // The types.
 const (
 	NF4 QuantType = "nf4" // the default
-	FP4 QuantType = "fp4"
+	FP4 QuantType = "fp4" // 4-bit floating point
 )
 
 // QuantMethod is a library that quantizes weights.

@@ -41,7 +41,7 @@ def is_positive(case: schemathesis.Case) -> bool:
 
 
 def plausible(setup: dict, keep_all: bool) -> dict:
-    """Returns a setup with a real model. An allowed one has only some of its generated settings, since all of them never go together."""
+    """Returns a setup with a real model. A setup that is to be accepted keeps only some of the generated settings, because no run has all of them."""
     if "model" in setup and isinstance(setup["model"], dict) and isinstance(setup["model"].get("name", ""), str):
         setup = {**setup, "model": chance.choice(MODELS)}
     if keep_all:

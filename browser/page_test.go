@@ -402,8 +402,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestRowsStay checks that an update keeps what the user is on: the button with the focus, the place in a table that was
-// scrolled, the parts of the bar, which move to their new widths, and the controls, which show the new plan.
+// TestRowsStay checks what an update leaves in place: the focus on a button, the scroll position of a table, the parts of
+// the bar, which move to their new widths, and the controls, which show the new plan.
 func TestRowsStay(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)
@@ -447,7 +447,7 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// TestLinks checks that a link opens in the window that shows another run, and that what is wrong with it is said.
+// TestLinks checks that a link to a run replaces the run that the window shows, and that mistakes in the link are reported.
 func TestLinks(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)
@@ -470,8 +470,8 @@ func TestNothingFits(t *testing.T) {
 	}
 }
 
-// TestCommands checks that the command on the page gives the page's figure for settings of all kinds, also those that
-// have no flag of their own.
+// TestCommands checks that the command on the page gives the page's figure for settings of all kinds, even those without
+// a flag.
 func TestCommands(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)

@@ -13,8 +13,8 @@ import (
 )
 
 // A profile recorded on one GPU with one forward per step also predicts several forwards and DDP: it adds gradients
-// and buckets to the recording (estimate.Kept). The error of this is determined for runs that can also be simulated,
-// where the simulation is exact to the byte.
+// and buckets to the recording (estimate.Kept). Its error is measured against the simulation, for runs that are simulated exactly
+// to the byte.
 
 // ways are settings under which a run takes more memory than its recording.
 var ways = []map[string]any{

@@ -25,7 +25,7 @@ func newPendingFrees() pendingFrees {
 func (p *pendingFrees) any() bool { return p.queued > 0 || len(p.deferred) > 0 }
 
 // SetEventsDone sets whether an allocation that checks the events of pending frees finds all of them done (true, the
-// default) or none. In reality this depends on timing and is between the two. A flush of the cache waits for all of
+// default) or none. In reality, some are done, depending on timing. A flush of the cache waits for all of
 // them anyway.
 func (a *Allocator) SetEventsDone(done bool) { a.pending.done = done }
 

@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// diagnoseAnswer is the verdict in the format of FORMATS.md.
+// diagnoseAnswer is the verdict as --json prints it.
 type diagnoseAnswer struct {
 	Verdict    diagnose.Code       `json:"verdict"`
 	Why        string              `json:"why"`

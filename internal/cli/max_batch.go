@@ -238,6 +238,8 @@ func (m edge) text(card gpu.Card) string {
 	switch {
 	case m.Best == nil:
 		return fmt.Sprintf("Not even a batch of 1 fits %s; it needs %v.", into, held(m.Next))
+	case m.Next == nil && m.Ends > 0:
+		return fmt.Sprintf("A batch of %s fits %s; the script cannot be followed with a larger one, such as one with more samples than the data has.", term.Count(m.MaxBatch), into)
 	case m.Next == nil:
 		return fmt.Sprintf("A batch of %s fits %s; larger ones were not tried.", term.Count(m.MaxBatch), into)
 	}

@@ -66,7 +66,7 @@ func newReplay(env Env) *cobra.Command {
 	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default: the file's, or 2.11 for a script)")
 	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
 	f.Lookup("device").DefValue = "the busiest"
-	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded, or own, chosen by snug")
+	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded, or own to let snug choose")
 	alsoCalled(cmd, "alloc-conf", "allocator") // its name in a setup
 	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd

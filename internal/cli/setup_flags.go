@@ -27,7 +27,7 @@ type setupFlags struct {
 	base      string // the base of relative paths in the files; "" for this folder
 
 	guessed   bool          // the setup's loop is derived from files
-	ownClass  func() string // which model class of the project's own the loop trains
+	ownClass  func() string // names the model class that the loop trains, if the project defines it
 	standsFor bool          // the model only stands for the one that the script's code builds
 	variables map[string]setup.Variable
 	from      string            // a description of the files that the setup was found in

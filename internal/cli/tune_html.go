@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"strings"
 
-	"snug/internal/setup"
 	"snug/internal/term"
 	"snug/internal/tune"
 	"snug/internal/units"
@@ -63,7 +62,7 @@ func (t *tuner) pageData(files *applyReport) pageData {
 		out.Decisions = append(out.Decisions, text+": "+s.Why)
 	}
 	if files != nil && best != nil {
-		out.Set = best.Settings.Changed(setup.Planned(t.base)).String()
+		out.Set = best.Settings.Changed(t.current).String()
 		diff, _ := files.change.Shown(widestLine)
 		for line := range strings.Lines(string(diff)) {
 			out.Diff = append(out.Diff, diffLine(strings.TrimRight(line, "\n")))

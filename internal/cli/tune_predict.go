@@ -33,6 +33,7 @@ type tuner struct {
 	session     *record.Session
 	today       *today
 	base        *setup.Setup // the run as it is
+	current     setup.Values // its settings, including those that its script determines
 	card        gpu.Card
 	climb       *tune.Climb
 	limit       uint64        // bytes that PyTorch may reserve
@@ -310,13 +311,16 @@ func (t *tuner) planned(ctx context.Context, s *setup.Setup, variant setup.Value
 	r.Reserve += kept
 	r.Measured = t.o.residual(t.env, s, t.card)
 	done := t.env.working("predicting")
-	found, fits, err := plan.Candidates(ctx, r)
+	found, err := plan.Candidates(ctx, r)
 	done()
-	if err != nil || !fits {
+	if err != nil || !found.Fits {
 		return nil, err
 	}
+	if variant == nil {
+		t.current = found.Today
+	}
 	var out []tune.Candidate
-	for _, c := range found {
+	for _, c := range found.Candidates {
 		t.limit = max(t.limit, c.Limit)
 		out = append(out, t.candidate(c, variant))
 	}
@@ -329,7 +333,7 @@ func (t *tuner) candidate(c plan.Candidate, variant setup.Values) tune.Candidate
 	for _, v := range variant {
 		values = values.With(v.Setting, v.Value)
 	}
-	changed := values.Changed(setup.Planned(t.base)).Without("batch").Without("accumulation").Without("allocator")
+	changed := values.Changed(t.current).Without("batch").Without("accumulation").Without("allocator")
 	predicted := c.Reserved
 	if c.Fits { // if it needs more than the limit, PyTorch flushes its cache and stays below
 		predicted = min(predicted, c.Limit)
@@ -413,6 +417,7 @@ func (t *tuner) unpredicted(ctx context.Context, why error) ([]tune.Candidate, e
 		return nil, err
 	}
 	t.today, t.base = &today{}, &setup.Setup{Batch: batch, Accumulation: accumulation, Limit: limit}
+	t.current = setup.Planned(t.base)
 	if project, err := t.o.opened(t.env); err == nil {
 		t.today.project = project
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"snug/internal/record"
-	"snug/internal/setup"
 	"snug/internal/term"
 	"snug/internal/tune"
 	"snug/internal/units"
@@ -66,7 +65,7 @@ func (t *tuner) files() (*applyReport, error) {
 	if t.today.project == nil || best == nil {
 		return nil, nil
 	}
-	want, err := fromSettings(best.Settings.Changed(setup.Planned(t.base)))
+	want, err := fromSettings(best.Settings.Changed(t.current))
 	if err != nil {
 		return nil, err
 	}

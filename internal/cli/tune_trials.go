@@ -185,7 +185,7 @@ func (t *tuner) bind(c tune.Candidate) (*record.Trial, error) {
 // values returns the values that a trial must set: those that differ from the current ones, and those that the command
 // has placeholders for.
 func (t *tuner) values(c tune.Candidate) (profile.Point, setup.Values, error) {
-	now, holes := setup.Planned(t.base), t.session.Placeholders()
+	now, holes := t.current, t.session.Placeholders()
 	at, rest := profile.Point{}, setup.Values{}
 	for _, v := range c.Settings {
 		if fmt.Sprint(now.Get(v.Setting)) == fmt.Sprint(v.Value) && !slices.Contains(holes, v.Setting) {

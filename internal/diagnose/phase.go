@@ -9,16 +9,16 @@ import (
 
 // The kinds of memory, by the code that allocated it.
 const (
-	Parameters  = "parameters"
-	Gradients   = "gradients"
-	Optimizer   = "optimizer"
-	Activations = "activations"
-	Logits      = "logits"
-	Checkpoint  = "checkpoint"
-	Data        = "data"
-	Temporaries = "temporaries"
-	Workspace   = "workspace"
-	Unknown     = "unknown"
+	Parameters  = "parameters"  // weights
+	Gradients   = "gradients"   // gradients of the weights
+	Optimizer   = "optimizer"   // optimizer states
+	Activations = "activations" // results of layers
+	Logits      = "logits"      // the logits, and what the loss computes from them
+	Checkpoint  = "checkpoint"  // read from a checkpoint
+	Data        = "data"        // batches
+	Temporaries = "temporaries" // what an optimizer's update allocates besides its states
+	Workspace   = "workspace"   // workspaces of CUDA libraries
+	Unknown     = "unknown"     // the stack does not show it
 )
 
 var (

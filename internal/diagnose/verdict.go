@@ -13,22 +13,22 @@ import (
 // Code is the cause of an out-of-memory error.
 type Code string
 
-// The codes, as FORMATS.md lists them.
+// The codes, as docs/diagnose.md lists them.
 const (
-	TooBig             Code = "too-big"
-	LogitsTooBig       Code = "logits"
-	Loading            Code = "loading"
-	FirstOptimizerStep Code = "first-optimizer-step"
-	Evaluation         Code = "evaluation"
-	LongBatch          Code = "long-batch"
-	Leak               Code = "leak"
-	Fragmentation      Code = "fragmentation"
-	OtherProcess       Code = "other-process"
-	PrivatePool        Code = "private-pool"
-	Resume             Code = "resume"
-	HostMemory         Code = "host-memory"
-	BadDriver          Code = "driver"
-	None               Code = "none"
+	TooBig             Code = "too-big"              // the run needs more memory than it may use
+	LogitsTooBig       Code = "logits"               // the logits, or what the loss computes from them, are too large
+	Loading            Code = "loading"              // the model does not fit when it is loaded
+	FirstOptimizerStep Code = "first-optimizer-step" // the optimizer's states do not fit
+	Evaluation         Code = "evaluation"           // an evaluation needs more than training
+	LongBatch          Code = "long-batch"           // a batch is larger than those before it
+	Leak               Code = "leak"                 // memory is kept from step to step
+	Fragmentation      Code = "fragmentation"        // enough was unused, but not in one piece
+	OtherProcess       Code = "other-process"        // other processes use the card
+	PrivatePool        Code = "private-pool"         // only CUDA graphs may use the unused memory
+	Resume             Code = "resume"               // a checkpoint does not fit next to the run
+	HostMemory         Code = "host-memory"          // the host's memory ran out
+	BadDriver          Code = "driver"               // the driver refused memory that was free
+	None               Code = "none"                 // no sign of an out-of-memory error
 )
 
 // Confidence is how strong the evidence is.
@@ -36,9 +36,9 @@ type Confidence string
 
 // The levels of confidence.
 const (
-	Certain  Confidence = "certain"
-	Likely   Confidence = "likely"
-	Possible Confidence = "possible"
+	Certain  Confidence = "certain"  // nothing else explains the evidence
+	Likely   Confidence = "likely"   // other causes are less probable
+	Possible Confidence = "possible" // another cause may be as probable
 )
 
 // Verdict is the result of a diagnosis.

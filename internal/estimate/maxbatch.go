@@ -20,6 +20,7 @@ type MaxAnswer struct {
 	Best *Answer `json:"-"` // the run at MaxBatch; nil if MaxBatch is 0
 	Next *Answer `json:"-"` // the run with one more sample; nil if the search ended before it
 
+	Ends  int `json:"-"` // the smallest batch with which the script could not be followed, such as one larger than its data; 0 if none was tried
 	Fails int `json:"-"` // a smaller batch that fails because free memory is fragmented; 0 if none was found
 
 	card  gpu.Card // the card of the search
@@ -82,6 +83,10 @@ func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
 	for at.next() > 0 {
 		a, err := runs.ask(at)
 		switch {
+		case best != nil && unfollowable(err):
+			m.Ends = at.next()
+			at = at.after(false)
+			continue
 		case err != nil:
 			return err
 		case a.OOM != nil:
@@ -103,6 +108,9 @@ func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
 	if m.Next = next; best != nil {
 		m.Best, m.MaxBatch = best, best.Setup.Batch
 	}
+	if m.Ends == m.MaxBatch+1 {
+		m.Next = nil // a batch that does not fit is larger
+	}
 	return nil
 }
 
@@ -110,6 +118,12 @@ func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
 // part of the run, such as its evaluation, a larger batch may fit, because it leaves larger blocks behind.
 func split(a *Answer) bool {
 	return a != nil && a.OOM != nil && a.OOM.Requested <= a.OOM.Free+a.OOM.Unallocated()
+}
+
+// unfollowable reports whether a script cannot be followed at a batch. Its data may have fewer samples, for example.
+func unfollowable(err error) bool {
+	var field *setup.FieldError
+	return errors.As(err, &field) && field.Field == "loop"
 }
 
 // withBatch returns a setup with a different batch.

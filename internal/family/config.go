@@ -104,7 +104,7 @@ func (c *Config) Positive(key string, def int) int {
 	return n
 }
 
-// Float reads a number.
+// Float reads a number, or returns def if the key is missing or null.
 func (c *Config) Float(key string, def float64) float64 {
 	v := c.keys[key]
 	if v == nil {
@@ -118,7 +118,7 @@ func (c *Config) Float(key string, def float64) float64 {
 	return f
 }
 
-// Bool reads true or false.
+// Bool reads true or false, or returns def if the key is missing or null.
 func (c *Config) Bool(key string, def bool) bool {
 	v := c.keys[key]
 	if v == nil {
@@ -132,7 +132,7 @@ func (c *Config) Bool(key string, def bool) bool {
 	return b
 }
 
-// String reads text.
+// String reads text, or returns def if the key is missing or null.
 func (c *Config) String(key, def string) string {
 	v := c.keys[key]
 	if v == nil {

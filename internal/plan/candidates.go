@@ -29,16 +29,45 @@ const (
 	stepsDown = 4
 )
 
+// Trials are the settings worth trying on the card itself.
+type Trials struct {
+	Today      setup.Values // the settings of the run as it is, including those that its script determines
+	Candidates []Candidate  // the recommendation first
+	Fits       bool         // whether any of them fits
+}
+
 // Candidates returns the settings worth trying on the card itself: for every variant, the batches around the largest
-// that fits in the simulation. The first is the recommendation; ok is false if nothing fits at all.
-func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err error) {
+// that fits in the simulation.
+func Candidates(ctx context.Context, r Request) (*Trials, error) {
 	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card).counting(r.Done), true)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
+	list, best, err := s.worthTrying()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Candidate, len(list))
+	err = each(len(list), func(i int) (err error) {
+		out[i], err = s.tryable(list[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // without a recommendation, the fastest candidate that fits comes first
+		slices.SortStableFunc(out, func(a, b Candidate) int {
+			return cmp.Or(-compareBool(a.Fits, b.Fits), -cmp.Compare(a.Rate, b.Rate), -cmp.Compare(a.Batch, b.Batch))
+		})
+	}
+	return &Trials{Today: s.fields(s.today), Candidates: out, Fits: len(out) > 0 && out[0].Fits}, nil
+}
+
+// worthTrying returns the settings to try, and the recommendation; nil if there is none.
+func (s *search) worthTrying() ([]settings, *Choice, error) {
 	best, err := s.chosen()
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	var list []settings
 	if best != nil && best.settings.effective() == s.split(best.settings, best.settings.batch).effective() { // if they differ, the effective batch was rounded
@@ -47,7 +76,7 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 	for _, v := range s.set {
 		around, err := s.around(v)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
 		for _, x := range around {
 			if !slices.ContainsFunc(list, x.sameBut) {
@@ -55,20 +84,7 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 			}
 		}
 	}
-	out = make([]Candidate, len(list))
-	err = each(len(list), func(i int) (err error) {
-		out[i], err = s.tryable(list[i])
-		return err
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // without a recommendation, the fastest candidate that fits comes first
-		slices.SortStableFunc(out, func(a, b Candidate) int {
-			return cmp.Or(-compareBool(a.Fits, b.Fits), -cmp.Compare(a.Rate, b.Rate), -cmp.Compare(a.Batch, b.Batch))
-		})
-	}
-	return out, len(out) > 0 && out[0].Fits, nil
+	return list, best, nil
 }
 
 // sameBut reports whether two settings are equal except for the allocator options, which trials take from the
@@ -107,7 +123,7 @@ func (s *search) tryable(x settings) (Candidate, error) {
 	if err != nil {
 		return Candidate{}, err
 	}
-	fits, err := s.fits(c, room{share: 1})
+	fits, err := s.mayFit(c)
 	if err != nil {
 		return Candidate{}, err
 	}
@@ -119,4 +135,18 @@ func (s *search) tryable(x settings) (Candidate, error) {
 		out.Rate = c.rate
 	}
 	return out, nil
+}
+
+// mayFit reports whether a candidate may fit the card. If its tensors do, but only a flush of the cache makes room, which
+// micro-batch is the last one matters: then the whole step is estimated, because a probe leaves out micro-batches.
+func (s *search) mayFit(c candidate) (bool, error) {
+	fits, err := s.fits(c, room{share: 1})
+	if fits || err != nil || s.req.Margin > 0 || c.probe.Exceeds(s.reservable(c.settings, room{share: 1})) {
+		return fits, err
+	}
+	a, err := s.answer(c.settings, c.seconds)
+	if err != nil {
+		return false, err
+	}
+	return runs(a), nil
 }

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables in docs/optimize.md")
 
-// guide is the recommendation for a card in a guide written by hand.
+// guide is what a guide, written by hand, recommends for a card.
 type guide struct {
 	card                string
 	batch, accumulation int

@@ -9,7 +9,7 @@ import (
 	"snug/internal/simulate"
 )
 
-// dropped is settings with which the script cannot be followed, and why.
+// dropped is a candidate that was left out because the script cannot be followed with its settings.
 type dropped struct {
 	settings
 	why error
@@ -45,5 +45,5 @@ func (s *search) droppedNotes() []string {
 	}
 	first := s.learned.dropped[0]
 	why, _, _ := strings.Cut(first.why.Error(), ";") // without advice on how to simulate the run otherwise
-	return []string{fmt.Sprintf("Left out, because the script cannot be followed with it: %s (%v).", product(first.settings), why)}
+	return []string{fmt.Sprintf("Left out: %s, because the script cannot be followed with these settings (%v).", product(first.settings), why)}
 }

@@ -159,7 +159,7 @@ func (s *search) pullable() []lever {
 	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = setup.AmpFP16 })
 	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16 && !base.Diffuses(), "precision bf16", s.price16(),
 		func(x *settings) { x.precision = setup.BF16 })
-	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
+	add(!x.checkpointing && s.base.MayRecompute(), "checkpointing", "", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
 	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit" && !s.isRecorded(), "optimizer adamw-8bit", "8-bit states; needs bitsandbytes",
 		func(x *settings) { x.optimizer = "adamw-8bit" })

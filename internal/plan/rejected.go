@@ -104,7 +104,7 @@ func (s *search) against(c candidate, best *Choice) (x settings, why string, err
 	c.allocator = best.settings.allocator
 	whole, err := s.choice(c.settings)
 	if err != nil && s.drops(c.settings, err) {
-		return c.settings, "the script cannot be followed with it", nil
+		return c.settings, "the script cannot be followed with these settings", nil
 	}
 	if err != nil {
 		return c.settings, "", err

@@ -188,7 +188,7 @@ func (s *search) further(x settings) []lever {
 	images, bf16 := s.base.Model.Config == nil, s.req.Card.BF16()
 	add(x.batch > 1 && s.rules.locked["accumulation"], "batch 1", func(x *settings) { x.batch = 1 })
 	add(x.batch > 1 && !s.rules.locked["accumulation"], "batch 1", func(x *settings) { x.accumulation, x.batch = x.accumulation*x.batch, 1 })
-	add(!x.checkpointing && !images, "checkpointing", func(x *settings) { x.checkpointing = true })
+	add(!x.checkpointing && s.base.MayRecompute(), "checkpointing", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "", "optimizer "+fused[x.optimizer], func(x *settings) { x.optimizer = fused[x.optimizer] })
 	add(x.attention == setup.Eager && !images, "attention sdpa", func(x *settings) { x.attention = setup.SDPA })
 	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", func(x *settings) { x.precision = setup.AmpBF16 })

@@ -69,7 +69,7 @@ func (s *search) lockUnwritable() {
 		return
 	}
 	x, r := s.today, s.rules
-	if !r.fixed("checkpointing") && s.base.Model.Config != nil && !r.writes("checkpointing", !x.checkpointing) {
+	if !r.fixed("checkpointing") && s.base.MayRecompute() && !r.writes("checkpointing", !x.checkpointing) {
 		r.locked["checkpointing"] = true
 	}
 	if x.accumulation == 1 && s.target == x.effective() && !r.fixed("accumulation") && !r.writes("accumulation", 2) && s.todayFits() {
@@ -172,9 +172,9 @@ func (s *search) neverCheckpoints() bool {
 	return errors.As(simulate.Check(x.on(s.base), s.kind), &no) && no.Field == "checkpointing"
 }
 
-// checkpointing returns the values to try: both if the model supports it. torchvision's models do not.
+// checkpointing returns the values to try: both if they can be chosen. torchvision's models do not support it.
 func (r rules) checkpointing(base *setup.Setup) []bool {
-	if r.fixed("checkpointing") || base.Model.Config == nil {
+	if r.fixed("checkpointing") || !base.MayRecompute() {
 		return []bool{base.Checkpointing}
 	}
 	return []bool{false, true}

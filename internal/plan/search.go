@@ -95,9 +95,11 @@ func asScripted(r Request) (Request, error) {
 	if n := s.Script.Accumulation(); n > 1 {
 		s.Accumulation = n
 	}
-	if s.Recomputes() && !s.Checkpointing { // the script's code turns it on, and no setting turns it off
+	if s.Recomputes() && !s.Checkpointing {
 		s.Checkpointing = true
-		r.Lock = append(r.Lock[:len(r.Lock):len(r.Lock)], "checkpointing")
+		if s.Model.Config != nil || !s.MayRecompute() { // the script's code turns it on, and no setting turns it off
+			r.Lock = append(r.Lock[:len(r.Lock):len(r.Lock)], "checkpointing")
+		}
 	}
 	r.Setup = &s
 	return r, nil

@@ -75,7 +75,7 @@ type Fate string
 
 // The fates.
 const (
-	NoFate     Fate = ""
+	NoFate     Fate = ""            // it ended by itself
 	Cancelled  Fate = "cancelled"   // by a user or an administrator
 	Preempted  Fate = "preempted"   // another job needed the machine
 	NodeFailed Fate = "node failed" // the machine was lost

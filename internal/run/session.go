@@ -54,7 +54,7 @@ type Hang string
 
 // The possible places.
 const (
-	NotHung      Hang = ""
+	NotHung      Hang = "" // no time limit between steps stopped it
 	BeforeSteps  Hang = "before its first step"
 	BetweenSteps Hang = "between two steps"
 )

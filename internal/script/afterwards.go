@@ -9,8 +9,8 @@ type afterwards struct{ fn, arg value }
 
 func registerAfterwards() { natives["snug.after_backward"] = afterBackward }
 
-// afterBackward implements snug.after_backward(loss, fn, arg): fn(arg) is called when the gradient of the loss, which
-// no operation made, is known.
+// afterBackward implements snug.after_backward(loss, fn, arg): fn(arg) is called once the gradient of the loss is known.
+// The loss is a leaf: no operation made it.
 func afterBackward(in *interpreter, a arguments) value {
 	in.afterwards = append(in.afterwards, afterwards{fn: hold(a.or(1, "fn", nil)), arg: hold(a.or(2, "arg", nil))})
 	return nil

@@ -445,7 +445,7 @@ func (in *interpreter) measure(size []int) {
 	}
 }
 
-// beyond returns how many tokens longer than the sequence the script's samples are: one if inputs and labels are
+// beyond returns the number of tokens by which the script's samples exceed the sequence: one if inputs and labels are
 // slices of the same row.
 func (in *interpreter) beyond(length int) int {
 	if off := length - in.length0; off >= -1 && off <= 1 {

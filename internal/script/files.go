@@ -87,6 +87,7 @@ func decodes(decode func(*interpreter, string) (any, error)) func(*interpreter, 
 		out := in.decoded(v)
 		if f, ok := a.or(0, "", nil).(*fileValue); ok {
 			in.sizesOfFile(out, f.path)
+			in.switchesOfFile(out)
 		}
 		return out
 	}

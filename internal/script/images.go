@@ -6,7 +6,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// torch.nn.functional's functions of images, for models that a script writes itself. A kernel that is not square, or
+// torch.nn.functional's functions for images, for models that a script builds itself. A kernel that is not square, or
 // dilated, is not followed.
 
 func registerImages() {

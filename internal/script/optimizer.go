@@ -80,7 +80,7 @@ func unlike(class string) string {
 	case "asgd":
 		return ", which keeps one more state than ASGD"
 	case "rprop":
-		return ", but keeps more temporaries"
+		return ", but makes more temporary tensors"
 	case "lbfgs":
 		return ", but keeps up to two hundred copies of the gradients (history_size), so the run needs more memory than shown"
 	case "sparseadam":

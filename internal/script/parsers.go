@@ -158,7 +158,7 @@ func (in *interpreter) settle(d *dict, o option, flag string) {
 		where = flag + " of " + in.File.Path
 	}
 	in.sawSize(o.dest, v, where)
-	d.set(o.dest, hold(in.sizeOfArgument(o.dest, v, flag != "")))
+	d.set(o.dest, hold(in.switchOf(o.dest, in.sizeOfArgument(o.dest, v, flag != ""))))
 }
 
 // known fails if the script's parser does not define a command-line option.

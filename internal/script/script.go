@@ -166,10 +166,10 @@ type Phase int
 
 // The phases of a script.
 const (
-	Forward Phase = iota
-	Backward
-	Update
-	Evaluation
+	Forward    Phase = iota // a forward pass in training
+	Backward                // a backward pass
+	Update                  // an optimizer's step
+	Evaluation              // forward passes without gradients
 )
 
 // Result is what Follow learned from a script.
@@ -190,8 +190,10 @@ type Result struct {
 	Twice     bool             // a gradient was differentiated again
 	Masks     bool             // masks with unknown contents selected elements
 	Adapts    bool             // adapters were added to a model
+	Switched  bool             // an argument or a settings file turns gradient checkpointing on or off
 	Reference string           // what answers are compared against, as in a setup; "" if none are compared
 
+	Checkpointing bool   // the value of that switch, without a plan
 	MakesAdapters string // the line of the first LoraConfig; "" if there is none
 }
 

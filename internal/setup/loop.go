@@ -34,18 +34,18 @@ const DiffusersLoop = "diffusers"
 
 // The loops of TRL's trainers that compare answers.
 const (
-	DPOLoop    = "trl-dpo"
-	RewardLoop = "trl-reward"
-	KTOLoop    = "trl-kto"
-	ORPOLoop   = "trl-orpo"
-	CPOLoop    = "trl-cpo" // also SimPO, which is one of its losses
-	GRPOLoop   = "trl-grpo"
+	DPOLoop    = "trl-dpo"    // DPOTrainer
+	RewardLoop = "trl-reward" // RewardTrainer
+	KTOLoop    = "trl-kto"    // KTOTrainer
+	ORPOLoop   = "trl-orpo"   // ORPOTrainer
+	CPOLoop    = "trl-cpo"    // also SimPO, which is one of its losses
+	GRPOLoop   = "trl-grpo"   // GRPOTrainer, which generates the answers
 )
 
 // The loops of LLaMA-Factory's trainers that compare answers.
 const (
 	FactoryDPOLoop = "llama-factory-dpo" // also ORPO and SimPO, which have no reference
-	FactoryKTOLoop = "llama-factory-kto"
+	FactoryKTOLoop = "llama-factory-kto" // the stage kto
 )
 
 // AxolotlDPOLoop is the loop of Axolotl's rl dpo and ipo: TRL's, with an empty cache after each micro-batch.
@@ -76,7 +76,7 @@ type Script struct {
 
 	Guessed bool // the loop was detected, not named by the user; if it cannot be followed, snug's own step is used instead
 
-	OwnClass func() string // which model class of the project's own a detected loop trains; nil or "" if none
+	OwnClass func() string // says which model class a detected loop trains, if the project defines it; nil or "" otherwise
 
 	StandsFor bool                // the setup's model only stands for the one that the script builds
 	Variables map[string]Variable // the sizes that such a script assigns to its own variables
@@ -138,6 +138,7 @@ type Learned struct {
 	Weights       string // the 16-bit type that its weights are loaded in; "" for another
 	Classes       int    // classes of an image model without a config; 0 if not specified
 	Checkpointing bool   // layers are recomputed in its training steps
+	Switched      bool   // an argument or a settings file turns that on or off
 	Reference     string // what it compares answers against, one of References; "" if it compares none
 
 	Unfollowed bool // parts of it could not be followed; the notes name them
@@ -242,6 +243,17 @@ func (x *Script) Recomputes() bool {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return x.learned.Checkpointing
+}
+
+// MayRecompute reports whether a plan may turn gradient checkpointing on or off: for the models of transformers, and for a
+// script's own model if the script has a switch for it.
+func (s *Setup) MayRecompute() bool {
+	if s.Model.Config != nil || s.Script == nil {
+		return s.Model.Config != nil
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	return s.Script.learned.Switched
 }
 
 // Reference returns what the script compares answers against; "" until the script has been followed.
@@ -545,7 +557,7 @@ func (s *Setup) loopName() string {
 	return ScriptOf(s.Loop)
 }
 
-// loops reports whether the figures are for this loop: a script may not have been followed.
+// loops reports whether the figures are for the setup's loop. They are for snug's own step if the script was not followed.
 func (s *Setup) loops() bool {
 	return !s.Script.Readable() || s.Script.followed() && (s.Dist == nil || s.FollowsOverGPUs())
 }

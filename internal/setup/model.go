@@ -39,8 +39,8 @@ type Source struct {
 	// Guessed means that the setup's loop was found in files, not named by the user. If it cannot be followed, snug's
 	// own step is used, with a note.
 	Guessed bool
-	// OwnClass says which model class of the project's own such a loop trains, "" if none. If the loop cannot be followed,
-	// snug's own step would train another model. Nil means that there is none.
+	// OwnClass says which model class such a loop trains, if the project defines it; otherwise it is nil or returns "". If
+	// the loop cannot be followed, snug's own step would train another model.
 	OwnClass func() string
 	// StandsFor means that the setup's model only stands for the one that the script's own code builds.
 	StandsFor bool

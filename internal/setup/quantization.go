@@ -31,7 +31,7 @@ type Quantization struct {
 // The simulated widths of quantized weights. 8-bit weights (LLM.int8) have no Type and no Compute.
 const (
 	fourBits  = 4
-	EightBits = 8
+	EightBits = 8 // LLM.int8
 )
 
 // oldestEightBits is the oldest bitsandbytes whose products with 8-bit weights are simulated.

@@ -16,9 +16,9 @@ const (
 	NewestTransformersRelease = 517
 )
 
-// contemporary lists, for each PyTorch release, the newest transformers release when the second PyTorch release after
-// it appeared: people upgrade transformers more often than PyTorch, which they keep for about two releases. It is
-// assumed if a setup gives only the PyTorch version, because the newest transformers requires PyTorch 2.5.
+// contemporary lists, for each PyTorch release, the transformers release that was the newest two PyTorch releases
+// later: people upgrade transformers more often than PyTorch, which they keep for about two releases. It is assumed
+// if a setup gives only the PyTorch version, because the newest transformers requires PyTorch 2.5.
 var contemporary = []struct{ torch, transformers int }{
 	{200, 437}, {201, 440}, {202, 443}, {203, 445}, {204, 448}, {205, 451}, {206, 455}, {207, 457}, {208, 457},
 	{209, 503}, {210, 508},

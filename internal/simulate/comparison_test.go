@@ -41,7 +41,7 @@ func TestComparisonIsNotReplaced(t *testing.T) {
 }
 
 // TestOwnClassIsNotReplaced checks that a detected script that cannot be followed is not replaced by snug's own step if it
-// trains a model class of the project's own, on one GPU or several.
+// trains a model class that the project defines, on one GPU or several.
 func TestOwnClassIsNotReplaced(t *testing.T) {
 	text := "unknown_call(\n    1)\n"
 	for name, x := range map[string]struct {

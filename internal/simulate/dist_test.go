@@ -200,7 +200,7 @@ func gradientsAtMost(t *testing.T, s *setup.Setup) uint64 {
 	}, false)
 }
 
-// most returns the peak memory of the events selected by counts, in the whole run or only during loading.
+// most returns the peak memory of the events that the function counts selects, in the whole run or only during loading.
 func most(t *testing.T, s *setup.Setup, counts func(e stream.Event, tag shadow.Tag) bool, loading bool) uint64 {
 	t.Helper()
 	res, err := Run(s, Options{})

@@ -56,8 +56,8 @@ func (r *run) follow() error {
 	}
 	r.own = res.Trained
 	neverUpdates := res.Updates == 0 && res.Backwards > 0
-	if r.builder == nil && res.Graded == 0 && !neverUpdates {
-		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
+	if res.Graded == 0 && !neverUpdates {
+		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)}
 	}
 	if why := r.unfollowedModel(res); why != nil {
 		return why
@@ -74,12 +74,17 @@ func (r *run) follow() error {
 	recomputes := r.recomputes
 	if s.Changed("checkpointing") || s.Script.Name != "" { // set by a candidate or by the setup, not by the script
 		recomputes = s.Script.Recomputes()
+	} else if r.builder == nil && res.Switched {
+		recomputes = res.Checkpointing
 	}
 	r.backwards = r.o.inAll(perUpdate(res))
-	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: r.backwards, Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Classes: r.s.Model.Classes, Weights: r.halfWeights(), Checkpointing: recomputes, Reference: res.Reference, Twice: res.Twice, Masks: res.Masks})
+	s.Script.Learn(setup.Learned{Unfollowed: unfollowed, Precision: r.precision(res), Backwards: r.backwards, Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Classes: r.s.Model.Classes, Weights: r.halfWeights(), Checkpointing: recomputes, Switched: res.Switched, Reference: res.Reference, Twice: res.Twice, Masks: res.Masks})
 	r.addNotes(res, lacksAdapters)
 	s.Script.Note(r.notes(res))
 	if r.timedMicro {
+		if perUpdate(res) == 1 && s.Accumulation > 1 { // the script does not accumulate, but each micro-batch takes its time
+			r.o.Watch.MicroMore()
+		}
 		r.o.Watch.Update(optimizer, res.Trained, res.Clips)
 	}
 	return nil
@@ -224,8 +229,8 @@ func (r *run) halfWeights() string {
 	return typeWord(r.weights)
 }
 
-// weightNotes returns a note on weights that are loaded in 16 bits only because they are saved so, or although the user gave
-// another precision.
+// weightNotes returns a note on weights that are loaded in 16 bits only because they are saved in 16 bits, or although the
+// user gave another precision.
 func (r *run) weightNotes(res *script.Result) []string {
 	in, path := r.halfWeights(), setup.ScriptOf(r.s.Loop)
 	switch {

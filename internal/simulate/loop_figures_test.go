@@ -25,12 +25,12 @@ type loopFigures struct {
 // Limits for every program by other authors, with or without a note: the largest error, and the largest
 // underestimate.
 const (
-	worstBar  = 5.0
-	lowestBar = 2.0
+	worstLimit  = 5.0
+	lowestLimit = 2.0
 )
 
-// bars are the limits on the errors of each folder's programs.
-var bars = map[string]struct {
+// limits bounds the errors of each folder's programs.
+var limits = map[string]struct {
 	within float64 // percent within which nine in ten programs must be
 	under  float64 // largest underestimate without a note, in percent
 }{
@@ -39,13 +39,13 @@ var bars = map[string]struct {
 	"more": {5, 0.2},
 }
 
-// TestLoopFigures prints the table of docs/loops.md and checks it against the bars.
+// TestLoopFigures prints the table of docs/loops.md and checks it against the limits.
 func TestLoopFigures(t *testing.T) {
 	all := map[string]*loopFigures{}
 	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl", "measured_wild.jsonl"} {
 		for _, p := range programs(t, file) {
 			folder, _, _ := strings.Cut(p.Program, "/")
-			if _, counted := bars[folder]; counted && p.models(t) {
+			if _, counted := limits[folder]; counted && p.models(t) {
 				f := cmp.Or(all[folder], &loopFigures{})
 				all[folder] = f
 				f.add(t, p.setup(t), p.Measured.Reserved)
@@ -70,11 +70,11 @@ func TestLoopFigures(t *testing.T) {
 		f := all[folder]
 		slices.Sort(f.off)
 		fmt.Fprintf(table, "| %s | %d | %d | %d | %.2f %% | %.2f %% | %.2f %% | %.2f %% |\n", folder, f.runs, f.refused, f.noted, f.at(0.5), f.at(0.9), f.at(1), f.under)
-		if b := bars[folder]; f.at(0.9) > b.within || f.under > b.under {
-			t.Errorf("%s: nine in ten within %.2f %%, %.2f %% under; the bars are %v", folder, f.at(0.9), f.under, b)
+		if b := limits[folder]; f.at(0.9) > b.within || f.under > b.under {
+			t.Errorf("%s: nine in ten within %.2f %%, %.2f %% under; the limits are %v", folder, f.at(0.9), f.under, b)
 		}
-		if folder != "more" && (f.at(1) > worstBar || f.lowest > lowestBar) {
-			t.Errorf("%s: the worst is off by %.2f %%, %.2f %% under; the bars are %v and %v", folder, f.at(1), f.lowest, worstBar, lowestBar)
+		if folder != "more" && (f.at(1) > worstLimit || f.lowest > lowestLimit) {
+			t.Errorf("%s: the worst is off by %.2f %%, %.2f %% under; the limits are %v and %v", folder, f.at(1), f.lowest, worstLimit, lowestLimit)
 		}
 	}
 	t.Log("\n" + table.String())

@@ -34,7 +34,7 @@ func (r *run) count(res *Result) {
 	}
 }
 
-// around returns the trained parameters that the script adds to a known model, such as those of a head of its own.
+// around returns the trained parameters that the script adds to a known model, such as those of its own head.
 func (r *run) around() (out []*shadow.Tensor) {
 	inside := map[*shadow.Tensor]bool{}
 	for _, p := range r.builder.Parameters() {
@@ -102,6 +102,8 @@ func (r *run) ineffectiveOn(res *script.Result) (out []string) {
 	for _, field := range r.s.Script.AskedFields() {
 		idle := !slices.Contains(ownModelTakes, field)
 		switch field {
+		case "checkpointing":
+			idle = !res.Switched
 		case "clip": // differences notes a script that does not clip
 			idle = !r.s.Clip && res.Clips
 		case "precision": // and autocast

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// contemporaryPEFT is the release of transformers that PEFT 0.16 came out with.
+// contemporaryPEFT is the transformers release that was the newest when PEFT 0.16 appeared.
 const contemporaryPEFT = 453
 
 // quantize loads the model with its linear layers quantized, if the setup requires it.

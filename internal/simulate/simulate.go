@@ -173,6 +173,9 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if own := ownClass(s.Script); own != nil {
 		return nil, own
 	}
+	if errors.As(err, new(noGradient)) && s.Model.Config == nil {
+		return nil, err // the script makes its own model of torchvision's parts
+	}
 	s.Script.Abandon()
 	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume that each step runs in its own function, and may be too low", s.Loop, err)}
 	if line := setup.AdaptersMadeAt(sourceOf(s.Script)); line > 0 && s.LoRA == nil {
@@ -184,8 +187,8 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return runLoop(&plain, o)
 }
 
-// ownClass returns the error for a script that cannot be followed and that trains a model class of the project's own; nil for
-// any other. Its loss and its heads are only in its code, so snug's own step would train another model.
+// ownClass returns the error for a script that cannot be followed and trains a model class that the project defines; nil
+// for any other. Only the code of such a class shows its loss and its heads, so snug's own step would train another model.
 func ownClass(x *setup.Script) error {
 	if x.OwnClass == nil {
 		return nil

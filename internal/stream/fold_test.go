@@ -88,14 +88,14 @@ func (w *writer) mark(turn int) {
 	}
 }
 
-// free frees, in iteration during, the allocations of iteration of that have the given fate.
-func (w *writer) free(l loop, of, during, fate int) {
-	if of < 0 || of >= len(w.made) {
+// free frees, in one iteration (now), the allocations of another (made) that have the given fate.
+func (w *writer) free(l loop, made, now, fate int) {
+	if made < 0 || made >= len(w.made) {
 		return
 	}
-	for i, id := range w.made[of] {
+	for i, id := range w.made[made] {
 		if l.fates[i] == fate {
-			w.end(id, during)
+			w.end(id, now)
 		}
 	}
 }

@@ -44,8 +44,8 @@ func (f *Folded) Copied(id uint32) bool {
 	return f.home[id] >= 0 && f.sections[f.home[id]].turn == f.Middle
 }
 
-// Freed returns the allocation that event i of the folded trace frees. If the allocation represents many, which is
-// the index of the copy; otherwise it is -1. In a loop, copy is the index of the iteration.
+// Freed returns the ID of the allocation that event i of the folded trace frees, and the index of the freed copy if
+// that allocation represents many, otherwise -1. If the event is in a loop, copy is the index of the iteration.
 func (f *Folded) Freed(i, copy int) (id uint32, which int) {
 	e := &f.Trace.Events[i]
 	if e.Turn == 0 || !f.near(e.Turn) {

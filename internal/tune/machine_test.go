@@ -18,8 +18,8 @@ type machine struct {
 	random   *rand.Rand
 }
 
-// variant is a way to run. A forward pass takes fixed seconds plus per seconds for each sample. Samples beyond the
-// knee take longer by the factor slower.
+// variant is a way to run. A forward pass takes a fixed time, and a time per sample. The samples beyond the knee take
+// longer, by the factor slower.
 type variant struct {
 	name        string
 	base, each  float64 // bytes

@@ -45,8 +45,8 @@ func doublings(x Candidate, t Trial) float64 {
 // memory is fragmented differently.
 const fragmentation = 1.1
 
-// least returns the bytes that a candidate will reserve at least, as far as is known. A prediction that was exceeded by no
-// more than fragmentation explains is not corrected: only a trial can tell.
+// least returns the fewest bytes that a candidate may reserve, according to the trials so far. A prediction that was
+// exceeded by no more than fragmentation explains is not corrected: only a trial can tell.
 func (c *Climb) least(x Candidate) uint64 {
 	if f := c.off(x); x.Predicted > 0 && f > 1 && f <= fragmentation {
 		return x.Predicted

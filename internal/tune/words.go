@@ -65,12 +65,20 @@ func (c *Climb) evidence(t Trial) string {
 		parts = append(parts, Parted(t.Candidate, t.Result))
 	}
 	if t.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("%.4g samples/s, %s noise", t.Rate, percent(t.Noise)))
+		parts = append(parts, fmt.Sprintf("%s samples/s, %s noise", rateText(t.Rate), percent(t.Noise)))
 	}
 	if t.Retries > 0 {
 		parts = append(parts, fmt.Sprintf("PyTorch flushed its cache %d times to make room", t.Retries))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// rateText formats a speed with about four digits.
+func rateText(rate float64) string {
+	if rate >= 1000 {
+		return fmt.Sprintf("%.0f", rate)
+	}
+	return fmt.Sprintf("%.4g", rate)
 }
 
 // exactly is the relative error below which a measured peak counts as predicted: two 2 MiB allocator segments on the

@@ -107,8 +107,8 @@ func (p *process) unused() float64 {
 	return max(0, least)
 }
 
-// wasted returns how much memory was unused when PyTorch last reserved more, and the most of the last times. It was in pieces
-// too small for what the step needed, so the middle of the forecast assumes that it stays unused.
+// wasted returns how much memory was unused when PyTorch reserved more: the median and the maximum of the last few times. It
+// was in pieces too small for what the step needed, so the middle of the forecast assumes that it stays unused.
 func (p *process) wasted() (typical, most float64) {
 	var during []float64
 	for _, g := range p.growths {

@@ -49,7 +49,7 @@ type process struct {
 	context  int64   // bytes used before PyTorch reserved anything
 	warm     bool    // for a process without steps: it has been steady at least once
 	fell     bool    // used has fallen substantially
-	dropped  float64 // when it last did
+	dropped  float64 // when used last fell substantially
 	seenStep bool
 
 	oom      string // the message of a failure

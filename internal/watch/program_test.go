@@ -262,7 +262,7 @@ func (m *machine) keep(part float64) {
 	}
 }
 
-// follow allocates or frees until this much further memory is in use.
+// follow allocates or frees tensors until those in more take this fraction of the available memory.
 func (m *machine) follow(part float64) {
 	const piece = 0.0005
 	for float64(len(m.more))*piece < part {

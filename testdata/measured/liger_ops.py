@@ -130,7 +130,7 @@ def record(c, path):
 
 
 def unpatched(model_type):
-    """restores what Liger replaces in a family's module"""
+    """returns a function that undoes what Liger replaces in a family's module"""
     module = importlib.import_module("transformers.models.%s.modeling_%s" % (model_type, model_type))
     kept = dict(module.__dict__)
     return lambda: module.__dict__.update(kept)

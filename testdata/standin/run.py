@@ -14,7 +14,7 @@ COMPARED = {aten.ge, aten.gt, aten.le, aten.lt, aten.isnan, aten.isinf}
 
 
 def host(t):
-    """a CPU tensor over the same memory as a CUDA tensor"""
+    """Returns a CPU tensor over the same memory as a CUDA tensor."""
     st = t.untyped_storage()
     n = st.nbytes()
     if n == 0: return torch.empty(t.shape, dtype=t.dtype)
@@ -23,13 +23,13 @@ def host(t):
 
 
 def known(t):
-    """whether a tensor's values are computed: whole numbers, and small tensors"""
+    """Returns whether a tensor's values are computed: whole numbers, and small tensors."""
     if type(t) not in (torch.Tensor, torch.nn.Parameter) or t.layout is not torch.strided: return False
     return small(t) if t.dtype in WHOLE else t.numel() <= 4096 and small(t)
 
 
 def accumulates(a, b):
-    """whether autograd adds a second gradient to one that nothing else refers to, which it does in place unless a dispatch mode is on"""
+    """Returns whether autograd adds a second gradient to one that nothing else refers to, which it does in place unless a dispatch mode is on."""
     if not torch.is_tensor(b) or a.shape != b.shape or a.dtype != b.dtype or torch._C._current_autograd_node() is None: return False
     caller = sys._getframe(3).f_back  # of __torch_dispatch__ and its wrappers: none in autograd's thread, or a backward within a backward
     if caller is not None and caller.f_code.co_name != "_engine_run_backward": return False
@@ -37,7 +37,7 @@ def accumulates(a, b):
 
 
 def during(name):
-    """whether autograd runs this function, some of which copy a tensor only because a dispatch mode is on"""
+    """Returns whether autograd runs this function: some of its functions copy a tensor only because a dispatch mode is on."""
     node = torch._C._current_autograd_node()
     return node is not None and node.name() == name
 
@@ -46,7 +46,7 @@ def small(t): return t.untyped_storage().nbytes() <= LIMIT
 
 
 class Values(TorchDispatchMode):
-    """Computes values. seen: the effects of a dispatch mode on autograd are wanted."""
+    """Computes values. If seen is set, the effects of a dispatch mode on autograd are left as they are."""
     seen = False
 
     def __torch_dispatch__(self, f, types, args=(), kwargs=None):
@@ -105,7 +105,7 @@ class Values(TorchDispatchMode):
             if isinstance(o, torch.Tensor) and o.shape == g.shape: (host(o) if o.is_cuda else o).copy_(g)
 
     def choose(self, p, args, outs):
-        """indices by chance, where they depend on floating-point values"""
+        """Returns random indices where the real ones depend on floating-point values."""
         o, t = outs[-1], args[0]
         if o.dtype != torch.int64 or not small(o) or t.dim() == 0: return
         if p in (aten.argmax, aten.argmin):

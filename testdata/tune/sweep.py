@@ -6,7 +6,7 @@
     python sweep.py --tiny --effective 4 gsa              # on a CPU
 
 The sweep tries the batches that divide the effective batch, the largest first, with and without checkpointing, under each cap, and
-prints one JSON object for each run. It leaves out what is certain: a run that stayed below a lower cap, and did not empty
+prints one JSON object for each run. It skips runs whose result is certain: a run that stayed below a lower cap, and did not empty
 its cache, is the same under that cap ("as"); one that had more allocated than a lower cap does not fit there. It stops at a
 batch that fits every cap if the speed is below 0.8 of the best that fits the lowest: smaller batches are slower still. A run that
 is slower than half of that best ends at once ("early").

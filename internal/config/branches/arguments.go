@@ -61,7 +61,7 @@ func (r *reading) isArgument(name string) bool {
 	return given || declared
 }
 
-// arguments returns the names of the arguments that an expression depends on, as far as their values are unknown.
+// arguments returns the names of the arguments with unknown values that an expression depends on.
 func (v visit) arguments(e pysrc.Expr) (out []string) {
 	var visit func(pysrc.Expr)
 	visit = func(e pysrc.Expr) {

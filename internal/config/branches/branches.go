@@ -50,8 +50,8 @@ type Condition struct {
 type Unknown struct{}
 
 // Read reads a program. Modules are the texts of modules that may declare its arguments; given maps names of arguments
-// to their values: a string, a float64, a bool, nil for None, or Unknown. A program that cannot be parsed is taken to execute
-// everything.
+// to their values: a string, a float64, a bool, nil for None, or Unknown. If a program cannot be parsed, all of it counts
+// as executed.
 func Read(text string, modules []string, given map[string]any) *Program {
 	file, err := pysrc.Parse("", []byte(text))
 	if err != nil {

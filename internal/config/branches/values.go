@@ -32,7 +32,7 @@ func known(data any) value { return value{data, true} }
 // truth returns whether an expression is true.
 func (v visit) truth(e pysrc.Expr) truth { return v.value(e).truth() }
 
-// truth returns whether Python takes a value as true.
+// truth returns whether Python treats a value as true.
 func (x value) truth() truth {
 	if !x.known {
 		return undecided

@@ -76,8 +76,8 @@ func (r *Run) Fields() map[string]any {
 	return out
 }
 
-// joinTarget adds the tokens of a target to those of its source, if the trainer joins both into one sequence, or the model has
-// no decoder besides: the lengths of a source and a target then are those of the two parts of a sample.
+// joinTarget adds the tokens of a target to those of its source if a sample is one sequence of both: the trainer joins
+// them, or the model has no decoder of its own for the target.
 func (r *Run) joinTarget(out map[string]any) {
 	source, target := r.Whole("seq"), r.Whole("target_seq")
 	switch {

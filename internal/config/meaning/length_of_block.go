@@ -22,8 +22,8 @@ var (
 	joinsTexts       = pattern.New(`(?m)^[^#\n]*?\bdef[ \t]+group_texts\(`, "group_texts(")
 )
 
-// lengthOfBlock returns the length of the blocks that the run's program cuts its texts into, with the place and the variable; 0 if
-// the files set a length or the program does nothing of the kind.
+// lengthOfBlock returns the length of the blocks that the run's program cuts its texts into, with the place and the variable. It
+// returns 0 if the files set a length or the program does not cut its texts to the tokenizer's limit.
 func (r *Run) lengthOfBlock() (n int, where string) {
 	if r.Primary == nil || r.Value("seq") != nil || len(r.BindingsOf("seq")) > 0 {
 		return 0, ""
@@ -40,7 +40,7 @@ func (r *Run) lengthOfBlock() (n int, where string) {
 	return 0, ""
 }
 
-// blockLimit returns the tokenizer's limit, as far as a program's code after the assignment keeps it.
+// blockLimit returns the tokenizer's limit, or what the program's code after the assignment reduces it to; 0 if that is not known.
 func (r *Run) blockLimit(after string) int {
 	name, _ := r.modelInFile().(string)
 	longest := setup.LongestOf(r.ModelName(name))
@@ -50,7 +50,7 @@ func (r *Run) blockLimit(after string) int {
 	if at := reducedBlock.Index(after); at != nil && strings.Count(after[:at[0]], "\n") <= 3 {
 		return longestBlock
 	}
-	return 0 // a newer program keeps a tokenizer's limit up to the model's, and not every tokenizer has one
+	return 0 // newer programs reduce the limit to the model's longest sequence, and not every tokenizer has a limit
 }
 
 // assumedBlock returns the note that blocks are as long as the tokenizer's limit.

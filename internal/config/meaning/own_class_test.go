@@ -10,7 +10,7 @@ import (
 	"snug/internal/config/projects"
 )
 
-// TestOwnClass checks which programs train a model class of the project's own.
+// TestOwnClass checks which programs train a model class that the project defines.
 func TestOwnClass(t *testing.T) {
 	const run = "torchrun train.py --model_name_or_path gpt2 --per_device_train_batch_size 4 --max_seq_length 64 --kind pair\n"
 	const trainer = "t = Trainer(model=m)\nt.train()\n"

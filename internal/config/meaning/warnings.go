@@ -135,7 +135,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || projects.IsMade(b.Place.Value)
 		counted := field(fields, b.Setting)
 		flag := flagOf(b.Setting)
-		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || b.Setting == "accumulation" && r.computes("accumulation") && fields["loop"] != nil || !reflect.DeepEqual(counted, field(run, b.Setting)) {
+		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || r.loopComputes(b.Setting, fields) || !reflect.DeepEqual(counted, field(run, b.Setting)) {
 			continue
 		}
 		then := "it is ignored"
@@ -149,6 +149,11 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		out = append(out, fmt.Sprintf("%s: %s %s; %s; set it with --%s", b.Where(), b.Path, what, then, flag))
 	}
 	return out
+}
+
+// loopComputes reports whether a setting is computed in the script whose loop is followed, which then shows its value.
+func (r *Run) loopComputes(setting string, fields map[string]any) bool {
+	return (setting == "accumulation" || setting == "precision") && r.computes(setting) && fields["loop"] != nil
 }
 
 // dividedBatch returns the warning that a program divides its batch, but the figures are for the number as

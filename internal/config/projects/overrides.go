@@ -50,7 +50,7 @@ func (s *Source) overridesOf(main *Source) (*overrides, error) {
 		}
 		if b != nil {
 			o.bound = append(o.bound, *b)
-			o.gone[k.Path] = b.Value == "" // a switch that is off says nothing of its own
+			o.gone[k.Path] = b.Value == "" // the flag turns the key off or sets it to null
 		}
 	}
 	o.bound = append(o.bound, s.overriddenSizes(main, flags)...)

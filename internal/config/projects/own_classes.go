@@ -10,7 +10,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// A program may train a model class of the project's own: one with another loss, more heads or several encoders. What such
+// A program may train a model class that the project defines: one with another loss, more heads or several encoders. What such
 // a class allocates is only in its code, even if its weights are those of a known model.
 
 // These match the definition of a class: any, or one that is derived from one of transformers' models.

@@ -24,12 +24,12 @@ const (
 	Word     Kind = "word"
 	Name     Kind = "name"
 	Names    Kind = "list of names"
-	Above0   Kind = "number; on if above 0"
-	Above1   Kind = "number; on if above 1"
-	Present  Kind = "anything"
-	Schedule Kind = "map from epoch to number"
-	Object   Kind = "object"
-	Slots    Kind = "hosts and their GPUs"
+	Above0   Kind = "number; on if above 0"    // such as a gradient norm
+	Above1   Kind = "number; on if above 1"    // such as a number of parts
+	Present  Kind = "anything"                 // the key turns its setting on, whatever its value
+	Schedule Kind = "map from epoch to number" // {0: 4, 8: 2}
+	Object   Kind = "object"                   // as it would be in a setup
+	Slots    Kind = "hosts and their GPUs"     // localhost:0,1
 	Link     Kind = "path to another file"
 )
 

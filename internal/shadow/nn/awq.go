@@ -10,8 +10,8 @@ import "snug/internal/shadow"
 
 const (
 	awqBits  = 4
-	awqFew   = 1024 // rows up to which one kernel multiplies by a quantized weight
-	awqSplit = 8    // partial sums of that kernel
+	awqFew   = 1024 // with at most this many rows, one kernel multiplies by the quantized weight
+	awqSplit = 8    // number of partial sums of that kernel
 )
 
 // AWQ describes weights quantized by AWQ.

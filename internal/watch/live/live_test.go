@@ -59,7 +59,7 @@ func used(n uint64) func() ([]gpu.Sample, error) {
 
 func lost() ([]gpu.Sample, error) { return nil, fmt.Errorf("%w: gone", gpu.ErrLost) }
 
-// watched runs for a simulated time, with a clock that jumps forward at once, and returns the events.
+// watched calls Run for a simulated time, which passes at once, and returns the events.
 func watched(t *testing.T, c Config, seconds int) (out []watch.Event, err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {

@@ -84,7 +84,7 @@ export function timeline(into, t, total, hovered) {
   }
   series.push({ stroke: style("--ink"), width: 1, dash: [4, 3], points: { show: false } });
   data.push(t.reserved);
-  // under returns the component at the pointer; a key puts the pointer on none.
+  // under returns the component at the pointer; a pointer moved by a key is on none.
   const under = (u, column) => {
     const at = u.posToVal(u.cursor.top, "y"), i = stacked.findIndex((area) => at <= area[column]);
     return i < 0 || u.cursor.top < 0 ? null : i;

@@ -35,7 +35,7 @@ export function element(name, attributes = {}, ...children) {
 // prose returns a text with the parts in backticks as code.
 export const prose = (text) => text.split("`").map((part, i) => (i % 2 ? element("code", {}, part) : part));
 
-// sentence returns a text as a sentence of its own.
+// sentence returns a text as a separate sentence.
 export const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".") : "");
 
 // words describes settings: all of them, or only those that differ from others.

@@ -8,7 +8,7 @@ import { question, state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
 
-// cards are the known cards; shown is what the page shows now. Both are filled by others.
+// cards are the known cards; shown is what the page shows now. Other files fill both.
 export const cards = [], shown = {};
 
 export const total = () => cards.find((c) => c.name === state.gpu)?.total ?? 0;
@@ -18,7 +18,7 @@ let stale = false, refreshing = false, asked = 0, failed = () => {};
 // onProblem sets the function that is called if there is no estimate.
 export function onProblem(f) { failed = f; }
 
-// renew asks for the answers anew. It asks for one estimate at a time, so that the answers keep up with a slider instead
+// renew requests the answers again. It requests one estimate at a time, so that the answers keep up with a slider instead
 // of cancelling each other; the slower answers wait until the slider rests.
 export function renew() {
   cancel("/timeline", "/curve");

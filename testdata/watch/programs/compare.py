@@ -1,5 +1,5 @@
 """compare.py SNUG FOLDER: compares the samples of `snug watch` with NVML's at the same moments, and with nvidia-smi's, on an idle GPU and
-on a busy one, and measures what snug takes of a core."""
+on a busy one, and measures how much of a core snug uses."""
 import ctypes, json, os, signal, subprocess, sys, threading, time
 
 snug, folder = sys.argv[1:3]

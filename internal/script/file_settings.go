@@ -2,8 +2,41 @@
 
 package script
 
-// The sizes in a settings file that the script reads. A plan changes them in the file, so the script is followed with the
-// setup's sizes in their place.
+// The sizes in a settings file that the script reads, and its switches for gradient checkpointing. A plan changes them in
+// the file, so the script is followed with the setup's values in their place.
+
+// checkpointingNames are the usual keys that turn gradient checkpointing on or off.
+var checkpointingNames = map[string]bool{
+	"gradient_checkpointing": true, "use_gradient_checkpointing": true, "grad_checkpointing": true, "activation_checkpointing": true,
+	"use_checkpointing": true, "use_checkpoint": true,
+}
+
+// switchOf returns the value of a switch for gradient checkpointing: the planned one, if there is one. Any other value stays.
+func (in *interpreter) switchOf(name string, v value) value {
+	on, is := v.(bool)
+	if !is || !checkpointingNames[name] || in.survey != nil {
+		return v
+	}
+	in.result.Switched, in.result.Checkpointing = true, on
+	if planned, ok := in.Planned["gradient_checkpointing"].(bool); ok {
+		return planned
+	}
+	return v
+}
+
+// switchesOfFile replaces the switches for gradient checkpointing in a decoded file with the planned value.
+func (in *interpreter) switchesOfFile(v value) {
+	d, ok := v.(*dict)
+	if !ok {
+		return
+	}
+	for i, key := range d.keys {
+		in.switchesOfFile(d.vals[i])
+		if name, ok := key.(string); ok {
+			d.vals[i] = in.switchOf(name, d.vals[i])
+		}
+	}
+}
 
 // accumulationNames are the usual keys for the number of backward passes per update.
 var accumulationNames = map[string]bool{
