@@ -43,7 +43,7 @@ func open(t testing.TB, ctx context.Context, at, big string, pid int) opened {
 	do(t, ctx, "measuring", script(`window.longest = 0; { let last = performance.now(); const tick = (now) => { longest = Math.max(longest, now - last); last = now; requestAnimationFrame(tick); }; requestAnimationFrame(tick); }
 		window.drawn = new Promise((done) => document.getElementById("drawing").addEventListener("load", () => done(performance.now() - begin)))`))
 	before := cpuOf(t, pid)
-	do(t, ctx, "uploading", script(`window.begin = performance.now()`), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{big}))
+	do(t, ctx, "uploading", script(`window.begin = performance.now()`), upload("#snapshot", big))
 	return opened{took: milliseconds(t, ctx, `drawn`), pause: milliseconds(t, ctx, `longest`), work: cpuOf(t, pid) - before}
 }
 
@@ -69,7 +69,7 @@ func cpuOf(t testing.TB, pid int) time.Duration {
 // milliseconds returns the value of an expression that yields milliseconds.
 func milliseconds(t testing.TB, ctx context.Context, expression string) time.Duration {
 	t.Helper()
-	ms, err := chromedp.Run(ctx, chromedp.Evaluate[float64](expression, chromedp.EvalAwaitPromise))
+	ms, err := evaluate[float64](ctx, expression, chromedp.EvalAwaitPromise)
 	if err != nil {
 		t.Fatalf("%s: %v", expression, err)
 	}
@@ -101,7 +101,7 @@ func BenchmarkBigSnapshot(b *testing.B) {
 	o := open(b, ctx, at, big, pid)
 	b.ReportMetric(o.took.Seconds(), "s/opened")
 	b.ReportMetric(float64(o.pause.Milliseconds()), "ms/longest-pause")
-	page, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.getElementById("drawing").src`))
+	page, err := evaluate[string](ctx, `document.getElementById("drawing").src`)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package browser
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -57,7 +58,7 @@ func TestLive(t *testing.T) {
 	}
 	half := len(lines) / 2
 	write(lines[:half])
-	do(t, ctx, "a leak", shows("live-state", "Leaking"), shows("live-left", "Out of memory in"), shows("live-advice", "What to do"), chromedp.WaitVisible(chromedp.CSS("#live-chart canvas")))
+	do(t, ctx, "a leak", shows("live-state", "Leaking"), shows("live-left", "Out of memory in"), shows("live-advice", "What to do"), visible("#live-chart canvas"))
 	was := text(t, ctx, "live-text")
 	if os.Getenv("PICTURES") != "" {
 		pictures(t, ctx, "live")
@@ -65,12 +66,12 @@ func TestLive(t *testing.T) {
 	write(lines[half:])
 	do(t, ctx, "the rest", shows("live-state", "Out-of-memory"), differs("live-text", was))
 	for i, line := range strings.Split(strings.TrimSpace(commandSays(t, run)), "\n") {
-		if _, why, _ := strings.Cut(line, `"why":"`); !strings.Contains(text(t, ctx, "live-readings"), strings.Split(why, `"`)[0]) {
-			t.Errorf("the page lacks line %d of snug watch --json: %s", i, line)
-		}
+		_, why, _ := strings.Cut(line, `"why":"`)
+		do(t, ctx, fmt.Sprintf("line %d of snug watch --json: %s", i, line), shows("live-readings", strings.Split(why, `"`)[0]))
 	}
-	do(t, ctx, "an upload", chromedp.SetUploadFiles(chromedp.CSS("#recording"), []string{good}), shows("live-readings", "good"))
-	do(t, ctx, "at another speed", chromedp.SetValue(chromedp.CSS("#live-speed"), "100"), script(`document.getElementById("live-speed").dispatchEvent(new Event("change"))`), shows("live-readings", "warming-up"))
+	accessible(t, ctx, "a leak")
+	do(t, ctx, "an upload", upload("#recording", good), shows("live-readings", "good"))
+	do(t, ctx, "at another speed", choose("#live-speed", "100"), shows("live-readings", "warming-up"))
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}
@@ -86,7 +87,8 @@ func commandSays(t *testing.T, run string) string {
 	return string(out)
 }
 
-// standIn writes the fake training command and its setup from tune.txtar, a script test of the command line.
+// standIn writes the fake training command and its setup from tune.txtar, a script test of the command line. The command waits
+// until letGo is called for its batch.
 func standIn(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../internal/cli/testdata/tune.txtar")
@@ -96,11 +98,23 @@ func standIn(t *testing.T) string {
 	folder := t.TempDir()
 	for _, name := range []string{"train.sh", "run.yaml"} {
 		_, file, ok := strings.Cut(string(data), "\n-- "+name+" --\n")
-		if file, _, _ = strings.Cut(file, "\n-- "); !ok || os.WriteFile(filepath.Join(folder, name), []byte(file+"\n"), 0o600) != nil {
+		file, _, _ = strings.Cut(file, "\n-- ")
+		if name == "train.sh" {
+			file = "while [ ! -e go.$1 ]; do sleep 0.1; done\n" + file
+		}
+		if !ok || os.WriteFile(filepath.Join(folder, name), []byte(file+"\n"), 0o600) != nil {
 			t.Fatalf("%s is not in tune.txtar", name)
 		}
 	}
 	return folder
+}
+
+// letGo lets the trials with a batch go on.
+func letGo(t *testing.T, folder, batch string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, "go."+batch), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestTune checks that the trials of a tune appear while it runs.
@@ -111,18 +125,24 @@ func TestTune(t *testing.T) {
 	ctx, complaints := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#view=tune&model=gpt2&batch=1&seq=64"), shows("tune-state", "No tune has run"))
 	cmd := exec.Command(os.Getenv("SNUG"), "tune", "--setup", "run.yaml", "--gpu", "H200", "--limit", "12GiB", "--", "sh", "train.sh", "{batch}", "{accumulation}", "{checkpointing}")
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "MORE=12", "SLOW=2")
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "MORE=12")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "while it runs", shows("tune-state", "Running: no trial has fit yet"), shows("tune-now", "Trying batch 16 × 4"), shows("tune-trials", "out-of-memory"))
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	do(t, ctx, "the first trial", shows("tune-state", "Running: no trial has fit yet"), shows("tune-now", "Trying batch 16 × 4"))
+	letGo(t, folder, "16")
+	do(t, ctx, "the second trial", shows("tune-now", "Trying batch 32 × 2"), shows("tune-trials", "out-of-memory"))
+	letGo(t, folder, "32")
+	letGo(t, folder, "8")
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "the report", shows("tune-state", "Finished: best: batch"), shows("tune-trials", "out-of-memory"), shows("tune-decisions", "start"), shows("tune-command", "sh train.sh"), chromedp.WaitVisible(chromedp.CSS("#tune-chart canvas")))
+	do(t, ctx, "the report", shows("tune-state", "Finished: best: batch"), shows("tune-trials", "out-of-memory"), shows("tune-decisions", "start"), shows("tune-command", "sh train.sh"), visible("#tune-chart canvas"))
 	if os.Getenv("PICTURES") != "" {
 		pictures(t, ctx, "tune")
 	}
+	accessible(t, ctx, "a tune")
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}

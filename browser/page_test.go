@@ -58,12 +58,12 @@ func serveProcess(t testing.TB, args ...string) (at string, pid int) {
 // browser opens a window and collects all console errors and warnings.
 func browser(t testing.TB) (context.Context, func() []string) {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(2*time.Minute))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 4*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	var mu sync.Mutex
 	var said []string
@@ -83,129 +83,45 @@ func browser(t testing.TB) (context.Context, func() []string) {
 	return ctx, func() []string { mu.Lock(); defer mu.Unlock(); return append([]string(nil), said...) }
 }
 
-// step is an action in the window.
-type step = chromedp.Action[chromedp.Void]
-
-// vanished reports whether an action failed because the page replaced the element, or was loading, at that moment.
-func vanished(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "(-32000)")
-}
-
-// again repeats an action whose element vanished.
-func again(action step) step {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		for {
-			if err := chromedp.Do(ctx, action); !vanished(err) {
-				return err
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
-}
-
-// click and focus find the element anew if the page replaces it meanwhile.
-func click(selector string) step { return again(chromedp.Click(chromedp.CSS(selector))) }
-func focus(selector string) step { return again(chromedp.Focus(chromedp.CSS(selector))) }
-
-// do runs steps; if one fails, it fails the test with the description.
-func do(t testing.TB, ctx context.Context, what string, actions ...step) {
-	t.Helper()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
-// until waits until an expression is true.
-func until(expression string) step {
-	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		for {
-			is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
-			if err != nil && !vanished(err) {
-				return fmt.Errorf("%s: %w", expression, err)
-			}
-			if is {
-				return nil
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
-}
-
-// script runs a script in the page.
-func script(text string) step {
-	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Run(ctx, chromedp.Evaluate[any](text+"; null"))
-		return err
-	})
-}
-
-// settled waits until the answers belong to the settings on the page.
-var settled = until(`document.getElementById("main").getAttribute("aria-busy") === "false"`)
-
-// planned waits until the ladder's rows belong to the settings on the page. Until then they may be replaced at any moment.
-var planned = until(`document.getElementById("ladder").getAttribute("aria-busy") === "false"`)
-
-// shows waits until an element's text contains part.
-func shows(id, part string) step {
-	return until(fmt.Sprintf(`document.getElementById(%q)?.innerText.includes(%q) === true`, id, part)) // the page may still be loading
-}
-
-func text(t *testing.T, ctx context.Context, id string) string {
-	t.Helper()
-	out, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.getElementById(%q).innerText`, id)))
-	if err != nil {
-		t.Fatalf("reading %s: %v", id, err)
-	}
-	return out
-}
-
-// differs waits until an element's text has changed.
-func differs(id, was string) step {
-	return until(fmt.Sprintf(`document.getElementById(%q).innerText !== %q`, id, was))
-}
-
 func TestPlanner(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=RTX-3060"), shows("verdict", "gpt2 fits on RTX-3060"))
 
 	was := text(t, ctx, "verdict")
-	do(t, ctx, "moving the slider by keyboard", focus("#main-settings .row input[type=range]"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), differs("verdict", was))
+	do(t, ctx, "moving the slider by keyboard", press("#main-settings .row input[type=range]", kb.ArrowRight, kb.ArrowRight, kb.ArrowRight, kb.ArrowRight), differs("verdict", was))
 
-	was = text(t, ctx, "verdict")
-	do(t, ctx, "another card", chromedp.SetValue(chromedp.CSS("#gpu"), "H200"), script(`document.getElementById("gpu").dispatchEvent(new Event("change"))`), shows("verdict", "H200"))
+	do(t, ctx, "another card", choose("#gpu", "H200"), shows("verdict", "H200"))
 
 	sameOnTheCommandLine(t, ctx, t.TempDir())
 	if got, want := copied(t, ctx, "copy-command", "copied"), text(t, ctx, "command"); got != want {
 		t.Errorf("Copy command copies %q, and the page shows %q", got, want)
 	}
-	do(t, ctx, "the tensors of a moment", settled, focus("#timeline"), chromedp.KeyEvent(kb.ArrowLeft), shows("hover", "Largest:"), shows("hover", "transformer.h.*"))
-	do(t, ctx, "a batch of the curve", focus("#curve"), chromedp.KeyEvent(kb.ArrowRight), shows("curve-text", "Batch 1: "), chromedp.KeyEvent(kb.End), shows("curve-text", "it does not fit"))
+	do(t, ctx, "the tensors of a moment", settled, press("#timeline", kb.ArrowLeft), shows("hover", "Largest:"), shows("hover", "transformer.h.*"))
+	do(t, ctx, "a batch of the curve", press("#curve", kb.ArrowRight), shows("curve-text", "Batch 1: "), chromedp.KeyEvent(kb.End), shows("curve-text", "it does not fit"))
 
 	do(t, ctx, "the best settings", planned, shows("ladder", "maximum"), shows("plan-command", "snug optimize gpt2"))
 	plan := text(t, ctx, "plan-text")
-	do(t, ctx, "another effective batch", chromedp.SendKeys(chromedp.CSS("#target"), "96"), shows("plan-command", "--target-effective-batch 96"), planned, differs("plan-text", plan), shows("ladder", "maximum"))
+	do(t, ctx, "another effective batch", press("#target", "96"), shows("plan-command", "--target-effective-batch 96"), planned, differs("plan-text", plan), shows("ladder", "maximum"))
+	was = text(t, ctx, "verdict")
 	do(t, ctx, "using them", click(`#ladder [aria-label*="maximum"]`), differs("verdict", was))
 
 	do(t, ctx, "all cards", click("#tab-cards"), shows("cards", "A100-80GB"), shows("compare-text", "It fits on"), shows("cards-command", "--gpu all"))
+	accessible(t, ctx, "all cards")
 	do(t, ctx, "back", click("#tab-plan"))
 
 	config := filepath.Join(t.TempDir(), "config.json")
 	if err := os.WriteFile(config, []byte(`{"model_type": "llama", "hidden_size": 512, "intermediate_size": 1408, "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 8000}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "a config.json", chromedp.SetUploadFiles(chromedp.CSS("#config"), []string{config}), shows("verdict", "llama fits"))
-	link, err := chromedp.Run(ctx, chromedp.Location())
+	do(t, ctx, "a config.json", upload("#config", config), shows("verdict", "llama fits"))
+	link, err := evaluate[string](ctx, "location.href")
 	if err != nil {
 		t.Fatal(err)
 	}
 	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("verdict", "llama fits on H200"))
 
-	do(t, ctx, "a mistake", click("#forget"), chromedp.SetValue(chromedp.CSS("#model"), "gpt-17"), script(`document.getElementById("model").dispatchEvent(new Event("input"))`), shows("verdict", "gpt-17"))
+	do(t, ctx, "a mistake", click("#forget"), choose("#model", "gpt-17"), shows("verdict", "gpt-17"))
 	for _, c := range complaints() {
 		if !strings.Contains(c, "400 (Bad Request)") { // the intended mistake
 			t.Errorf("console: %s", c)
@@ -223,7 +139,7 @@ func copied(t *testing.T, ctx context.Context, button, confirmation string) stri
 		}
 	}
 	do(t, ctx, "copying", click("#"+button), shows(confirmation, "copied"))
-	got, err := chromedp.Run(ctx, chromedp.Evaluate[string](`navigator.clipboard.readText()`, chromedp.EvalAwaitPromise))
+	got, err := evaluate[string](ctx, `navigator.clipboard.readText()`, chromedp.EvalAwaitPromise)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,6 +149,7 @@ func copied(t *testing.T, ctx context.Context, button, confirmation string) stri
 // sameOnTheCommandLine runs the command that the page shows in a shell, in a folder, and compares the figure.
 func sameOnTheCommandLine(t *testing.T, ctx context.Context, folder string) {
 	t.Helper()
+	do(t, ctx, "the answers", settled)
 	command := text(t, ctx, "command")
 	line, ok := strings.CutPrefix(command, "snug estimate ")
 	if !ok {
@@ -240,7 +157,7 @@ func sameOnTheCommandLine(t *testing.T, ctx context.Context, folder string) {
 	}
 	cmd := exec.Command("sh", "-c", `"$SNUG" estimate --json `+line)
 	cmd.Dir = folder
-	if config, err := chromedp.Run(ctx, chromedp.Evaluate[string](`new URLSearchParams(location.hash.slice(1)).get("config") ?? ""`)); err != nil {
+	if config, err := evaluate[string](ctx, `new URLSearchParams(location.hash.slice(1)).get("config") ?? ""`); err != nil {
 		t.Fatal(err)
 	} else if err := os.WriteFile(filepath.Join(cmd.Dir, "config.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -267,18 +184,19 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), chromedp.WaitReady(chromedp.CSS("#snapshot")))
-	do(t, ctx, "uploading", chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("snapshot-text", "events"))
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"))
+	do(t, ctx, "uploading", upload("#snapshot", snapshot), shows("snapshot-text", "events"))
 	do(t, ctx, "other settings", shows("outcomes", "GiB"))
 	if got := text(t, ctx, "snapshot-fixes"); !strings.Contains(got, "loss.item()") {
 		t.Errorf("what to do: %q", got)
 	}
-	do(t, ctx, "the drawing", chromedp.WaitVisible(chromedp.CSS("#drawing")), shows("snapshot-command", "snug replay graph_kept.pickle.gz --compare"))
-	link, err := chromedp.Run(ctx, chromedp.Location())
+	do(t, ctx, "the drawing", visible("#drawing"), shows("snapshot-command", "snug replay graph_kept.pickle.gz --compare"))
+	link, err := evaluate[string](ctx, "location.href")
 	if err != nil {
 		t.Fatal(err)
 	}
 	do(t, ctx, "a link", chromedp.Navigate("about:blank"), chromedp.Navigate(link), shows("snapshot-fixes", "loss.item()"), shows("outcomes", "GiB"))
+	accessible(t, ctx, "a snapshot")
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}
@@ -289,38 +207,31 @@ func TestKeyboard(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=128&gpu=T4"), shows("verdict", "T4"), shows("ladder", "maximum"))
+	tabReaches(t, ctx, 56, "tab-plan", "theme", "model", "config", "gpu", "set-batch", "set-seq", "set-precision", "set-checkpointing", "copy-command", "timeline", "curve", "target", "Use safe, medium, aggressive, maximum", "copy-plan")
+	do(t, ctx, "the next view", press("#tab-plan", kb.ArrowRight), visible("#view-cards"))
+	do(t, ctx, "to the live view", chromedp.KeyEvent(kb.ArrowRight+kb.ArrowRight), visible("#view-live"))
+	tabReaches(t, ctx, 16, "live-source", "recording", "copy-live", "copy-readings", "live-command")
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// tabReaches presses Tab a number of times and checks that the elements with these IDs or labels get the focus.
+func tabReaches(t *testing.T, ctx context.Context, times int, wanted ...string) {
+	t.Helper()
 	reached := map[string]bool{}
-	for range 56 {
+	for range times {
 		do(t, ctx, "Tab", chromedp.KeyEvent(kb.Tab))
-		id, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.getAttribute("aria-label") || ""`))
+		id, err := evaluate[string](ctx, `document.activeElement.id || document.activeElement.getAttribute("aria-label") || ""`)
 		if err != nil {
 			t.Fatal(err)
 		}
 		reached[id] = true
 	}
-	for _, id := range []string{"tab-plan", "theme", "model", "config", "gpu", "set-batch", "set-seq", "set-precision", "set-checkpointing", "copy-command", "timeline", "curve", "target", "Use safe, medium, aggressive, maximum", "copy-plan"} {
+	for _, id := range wanted {
 		if !reached[id] {
 			t.Errorf("Tab does not reach %s; it reaches %v", id, reached)
 		}
-	}
-	do(t, ctx, "the next view", focus("#tab-plan"), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-cards")))
-	do(t, ctx, "to the live view", chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.WaitVisible(chromedp.CSS("#view-live")))
-	reached = map[string]bool{}
-	for range 16 {
-		do(t, ctx, "Tab", chromedp.KeyEvent(kb.Tab))
-		id, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.activeElement.id || document.activeElement.getAttribute("aria-label") || ""`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		reached[id] = true
-	}
-	for _, id := range []string{"live-source", "recording", "copy-live", "copy-readings", "live-command"} {
-		if !reached[id] {
-			t.Errorf("Tab does not reach %s in the live view; it reaches %v", id, reached)
-		}
-	}
-	for _, c := range complaints() {
-		t.Errorf("console: %s", c)
 	}
 }
 
@@ -333,16 +244,16 @@ func TestDrawings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), chromedp.WaitReady(chromedp.CSS("#snapshot")), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("outcomes", "GiB"))
-	page, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.getElementById("drawing").src`))
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), upload("#snapshot", snapshot), shows("outcomes", "GiB"))
+	page, err := evaluate[string](ctx, `document.getElementById("drawing").src`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	do(t, ctx, "the drawings", chromedp.Navigate(page), shows("title", "kept"))
-	do(t, ctx, "the timeline", focus("#time"), chromedp.KeyEvent(kb.End), shows("time-text", "100 % of the recording: reserved: 10.00 GiB"), chromedp.KeyEvent(kb.Home), shows("time-text", "0 % of the recording: reserved: 4."))
-	do(t, ctx, "the flame graph", focus("#flame"), chromedp.KeyEvent(kb.ArrowDown), shows("flame-text", "all tensors: 9.92 GiB, 100.0 %"), chromedp.KeyEvent(kb.ArrowDown), shows("flame-text", "graph_kept.py:9: 9.44 GiB"),
-		chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(chromedp.CSS("#reset")), chromedp.KeyEvent(kb.ArrowRight), shows("flame-text", "graph_kept.py:9: 9.44 GiB"), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible(chromedp.CSS("#reset")))
-	do(t, ctx, "the map", focus("#map"), chromedp.KeyEvent(kb.ArrowRight), shows("map-text", "1 of "), chromedp.KeyEvent(kb.End), until(`/^(\d+) of \1: segment of/.test(document.getElementById("map-text").innerText)`))
+	do(t, ctx, "the timeline", press("#time", kb.End), shows("time-text", "100 % of the recording: reserved: 10.00 GiB"), chromedp.KeyEvent(kb.Home), shows("time-text", "0 % of the recording: reserved: 4."))
+	do(t, ctx, "the flame graph", press("#flame", kb.ArrowDown), shows("flame-text", "all tensors: 9.92 GiB, 100.0 %"), chromedp.KeyEvent(kb.ArrowDown), shows("flame-text", "graph_kept.py:9: 9.44 GiB"),
+		chromedp.KeyEvent(kb.Enter), visible("#reset"), chromedp.KeyEvent(kb.ArrowRight), shows("flame-text", "graph_kept.py:9: 9.44 GiB"), chromedp.KeyEvent(kb.Escape), hidden("#reset"))
+	do(t, ctx, "the map", press("#map", kb.ArrowRight), shows("map-text", "1 of "), chromedp.KeyEvent(kb.End), until(`/^(\d+) of \1: segment of/.test(document.getElementById("map-text").innerText)`))
 	if source, err := os.ReadFile(os.Getenv("AXE")); err == nil {
 		do(t, ctx, "axe", script(string(source)))
 		axe(t, ctx, "drawings")
@@ -360,7 +271,7 @@ func TestDark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), chromedp.WaitReady(chromedp.CSS("#snapshot")), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("outcomes", "GiB"))
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), upload("#snapshot", snapshot), shows("outcomes", "GiB"))
 	const light, dark = "rgb(255, 255, 255)", "rgb(20, 23, 26)"
 	background := func(colour, page string) step {
 		return until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor === %q && document.getElementById("drawing").src.endsWith(%q)`, colour, page))
@@ -385,9 +296,23 @@ func TestAccessible(t *testing.T) {
 	do(t, ctx, "axe", script(string(source)))
 	for _, theme := range []string{"one theme", "the other"} {
 		for _, view := range []string{"plan", "cards", "snapshot", "live", "tune"} {
-			do(t, ctx, view, click("#tab-"+view), chromedp.WaitVisible(chromedp.CSS("#view-"+view)))
+			do(t, ctx, view, click("#tab-"+view), visible("#view-"+view))
 			axe(t, ctx, view+", "+theme)
 		}
+		do(t, ctx, "the theme", click("#theme"))
+	}
+}
+
+// accessible runs axe on what the page shows now, light and dark. The page ends in the theme in which it began.
+func accessible(t *testing.T, ctx context.Context, state string) {
+	t.Helper()
+	source, err := os.ReadFile(os.Getenv("AXE"))
+	if err != nil {
+		return // TestAccessible is skipped and says why
+	}
+	do(t, ctx, "axe", script(string(source)))
+	for range 2 {
+		axe(t, ctx, state)
 		do(t, ctx, "the theme", click("#theme"))
 	}
 }
@@ -395,7 +320,7 @@ func TestAccessible(t *testing.T) {
 // axe reports the serious problems that axe finds on the page.
 func axe(t *testing.T, ctx context.Context, state string) {
 	t.Helper()
-	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run({iframes: false}).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => v.id + ": " + v.nodes.map(n => n.html).slice(0, 3).join(" | ")))`, chromedp.EvalAwaitPromise))
+	found, err := evaluate[[]string](ctx, `axe.run({iframes: false}).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => v.id + ": " + v.nodes.map(n => n.html).slice(0, 3).join(" | ")))`, chromedp.EvalAwaitPromise)
 	if err != nil {
 		t.Fatalf("checking %s: %v", state, err)
 	}
@@ -418,7 +343,7 @@ func TestPictures(t *testing.T) {
 	pictures(t, ctx, "page")
 	do(t, ctx, "the cards", click("#tab-cards"), shows("compare-text", "It fits on"))
 	pictures(t, ctx, "cards")
-	do(t, ctx, "a snapshot", click("#tab-snapshot"), chromedp.SetUploadFiles(chromedp.CSS("#snapshot"), []string{snapshot}), shows("outcomes", "GiB"))
+	do(t, ctx, "a snapshot", click("#tab-snapshot"), upload("#snapshot", snapshot), shows("outcomes", "GiB"))
 	pictures(t, ctx, "snapshot")
 	do(t, ctx, "the planner in the dark", click("#tab-plan"), click("#theme"), planned, shows("ladder", "maximum"))
 	pictures(t, ctx, "page-dark")
@@ -434,19 +359,13 @@ func pictures(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	for _, width := range []int64{390, 820, 1280} {
 		do(t, ctx, "another width", chromedp.EmulateViewport(width, 900), script("scrollTo(0, 0)"), chromedp.Sleep(300*time.Millisecond))
-		wide, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if wide {
-			t.Errorf("%s: at %d pixels the page has to be scrolled sideways", name, width)
-		}
+		do(t, ctx, fmt.Sprintf("%s: at %d pixels the page need not be scrolled sideways", name, width), until(fmt.Sprintf(`innerWidth === %d && document.documentElement.scrollWidth <= innerWidth`, width)))
 		folder := os.Getenv("PICTURES")
 		if folder == "" {
 			continue
 		}
 		// Chromium draws the frame of a snapshot only as far as the window reaches, so the window is made as high as the page.
-		height, err := chromedp.Run(ctx, chromedp.Evaluate[int64](`document.documentElement.scrollHeight`))
+		height, err := evaluate[int64](ctx, `document.documentElement.scrollHeight`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -470,10 +389,10 @@ func TestProfile(t *testing.T) {
 	}
 	at := serve(t)
 	ctx, complaints := browser(t)
-	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=8&gpu=RTX-4090"), shows("gpu", "RTX-4090"), chromedp.SetUploadFiles(chromedp.CSS("#config"), []string{profile}), shows("verdict", "net.snug fits on RTX-4090"), settled, shows("command", "snug estimate --model net.snug --batch 8"))
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=8&gpu=RTX-4090"), shows("gpu", "RTX-4090"), upload("#config", profile), shows("verdict", "net.snug fits on RTX-4090"), settled, shows("command", "snug estimate --model net.snug --batch 8"))
 	sameOnTheCommandLine(t, ctx, folder)
 	was := text(t, ctx, "verdict")
-	do(t, ctx, "another batch", script(`{ const field = document.getElementById("set-batch"); field.value = 64; field.dispatchEvent(new Event("input")); }`), differs("verdict", was), settled, shows("curve-text", "The largest batch that fits is"), planned, shows("ladder", "maximum"))
+	do(t, ctx, "another batch", choose("#set-batch", "64"), differs("verdict", was), settled, shows("curve-text", "The largest batch that fits is"), planned, shows("ladder", "maximum"))
 	sameOnTheCommandLine(t, ctx, folder)
 	do(t, ctx, "without it", click("#forget"), shows("verdict", "seq is missing"))
 	for _, c := range complaints() {
@@ -483,20 +402,46 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestRowsStay checks what an update leaves in place: the focus on a button, the scroll position of a table, and the parts
-// of the bar, which move to their new widths.
+// TestRowsStay checks what an update leaves in place: the focus on a button, the scroll position of a table, the parts of
+// the bar, which move to their new widths, and the controls, which show the new plan.
 func TestRowsStay(t *testing.T) {
 	at := serve(t)
 	ctx, complaints := browser(t)
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=RTX-3060"), shows("verdict", "gpt2 fits"), settled, planned, shows("ladder", "maximum"))
-	const theSame = `same.button === document.activeElement && same.button.isConnected && same.part === document.querySelector("#bar .part") && same.row === document.querySelector("#tensors tbody tr") && document.querySelector("#tensors").parentElement.scrollTop === 40`
+	const theSame = `same.button === document.activeElement && same.button.isConnected && same.part === document.querySelector("#bar .part") && same.row === document.querySelector("#tensors tbody tr") && same.precision === document.getElementById("set-precision") && document.querySelector("#tensors").parentElement.scrollTop === 40`
 	do(t, ctx, "a focused button", focus(`#ladder [aria-label*="maximum"]`), script(`document.querySelector("#tensors").parentElement.scrollTop = 40;
-		window.same = {button: document.activeElement, part: document.querySelector("#bar .part"), row: document.querySelector("#tensors tbody tr")}`))
+		window.same = {button: document.activeElement, part: document.querySelector("#bar .part"), row: document.querySelector("#tensors tbody tr"), precision: document.getElementById("set-precision")}`))
 	was, plan := text(t, ctx, "verdict"), text(t, ctx, "plan-text")
-	do(t, ctx, "another batch", script(`{ const field = document.getElementById("set-batch"); field.value = 8; field.dispatchEvent(new Event("input")); }`),
-		until(`same.button.getAttribute("aria-disabled") === "true"`), differs("verdict", was), settled, planned, differs("plan-text", plan), until(theSame))
+	do(t, ctx, "another batch", script(`{ const field = document.getElementById("set-batch"); field.value = 8; field.dispatchEvent(new Event("input")); same.disabled = same.button.getAttribute("aria-disabled"); }`),
+		until(`same.disabled === "true"`), differs("verdict", was), settled, planned, differs("plan-text", plan), until(theSame))
 	was = text(t, ctx, "verdict")
-	do(t, ctx, "Enter uses the new plan", chromedp.KeyEvent(kb.Enter), differs("verdict", was), settled, planned, until(theSame))
+	do(t, ctx, "Enter uses the new plan", chromedp.KeyEvent(kb.Enter), differs("verdict", was), settled, planned, until(theSame), until(`same.precision.value === "amp-bf16" && location.hash.includes("precision=amp-bf16")`))
+	for _, c := range complaints() {
+		t.Errorf("console: %s", c)
+	}
+}
+
+// TestLateAnswer checks that an answer that arrives after the card was changed is not shown as the new card's.
+func TestLateAnswer(t *testing.T) {
+	at := serve(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=T4"), shows("verdict", "gpt2 fits on T4"), settled, planned)
+	do(t, ctx, "a slow server", script(`window.seen = [];
+		new MutationObserver(() => seen.push(document.getElementById("verdict").textContent)).observe(document.getElementById("verdict"), {childList: true, characterData: true, subtree: true});
+		const soon = window.fetch;
+		window.fetch = async (path, ...more) => { const r = await soon(path, ...more); if (path.endsWith("/estimate")) await new Promise((done) => setTimeout(done, 300)); return r; };
+		const batch = document.getElementById("set-batch"), gpu = document.getElementById("gpu");
+		batch.value = 8; batch.dispatchEvent(new Event("input"));
+		gpu.value = "H200"; gpu.dispatchEvent(new Event("change"))`), shows("verdict", "H200"), settled)
+	seen, err := evaluate[[]string](ctx, `seen`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verdict := range seen {
+		if strings.Contains(verdict, "H200") && verdict != seen[len(seen)-1] {
+			t.Errorf("the page has shown %q, then %q", verdict, seen[len(seen)-1])
+		}
+	}
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}
@@ -509,7 +454,7 @@ func TestLinks(t *testing.T) {
 	do(t, ctx, "opening", chromedp.Navigate(at+"#model=gpt2&batch=4&seq=256&gpu=RTX-3060"), shows("verdict", "gpt2 fits on RTX-3060"))
 	do(t, ctx, "a link in the same window", chromedp.Navigate(at+"#model=bert-base&batch=2&seq=128&gpu=T4"), shows("verdict", "bert-base fits on T4"))
 	do(t, ctx, "with mistakes", chromedp.Navigate(at+"#model=bert-base&batch=2&seq=128&gpu=T5&batchsize=3"), shows("notice", "batchsize is not a setting. There is no card T5."), shows("verdict", "bert-base takes"))
-	do(t, ctx, "the skip link", focus("#skip"), chromedp.KeyEvent(kb.Enter), until(`document.activeElement.id === "main" && location.hash.includes("bert-base")`))
+	do(t, ctx, "the skip link", press("#skip", kb.Enter), until(`document.activeElement.id === "main" && location.hash.includes("bert-base")`))
 	for _, c := range complaints() {
 		t.Errorf("console: %s", c)
 	}

@@ -13,7 +13,7 @@ import (
 // median, the slowest of ten, and the slowest.
 func measure(b *testing.B, ctx context.Context, run string) {
 	b.Helper()
-	ms, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](run, chromedp.EvalAwaitPromise))
+	ms, err := evaluate[[]float64](ctx, run, chromedp.EvalAwaitPromise)
 	if err != nil {
 		b.Fatal(err)
 	}

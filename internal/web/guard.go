@@ -26,10 +26,6 @@ const tokenCookie = "snug_token"
 // (Host), nor through a cross-origin request.
 func (s *server) guarded(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
-	origins.SetDenyHandler(s.answered(func(http.ResponseWriter, *http.Request) (any, error) {
-		return nil, &problem{http.StatusForbidden, "requests from other sites are refused"}
-	}))
-	next = origins.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -41,10 +37,25 @@ func (s *server) guarded(next http.Handler) http.Handler {
 			writeProblem(w, &problem{http.StatusMisdirectedRequest, "this server does not answer for the host " + r.Host})
 		case !s.admits(w, r):
 			writeProblem(w, &problem{http.StatusUnauthorized, "the token is missing or wrong; open the address that snug serve printed, or send Authorization: Bearer TOKEN"})
+		case !openedByUser(r) && origins.Check(asPost(r)) != nil:
+			writeProblem(w, &problem{http.StatusForbidden, "requests from other sites are refused"})
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// openedByUser reports whether a browser opens an address in a window of its own, as it does for a link on any site.
+func openedByUser(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// asPost returns the request as a POST. The standard library's check lets other sites send requests that only read, since
+// they do not see the answer, but such requests would still keep the server busy.
+func asPost(r *http.Request) *http.Request {
+	out := *r
+	out.Method = http.MethodPost
+	return &out
 }
 
 // knows reports whether a Host header names this server.

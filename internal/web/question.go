@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"snug/internal/estimate"
 	"snug/internal/files"
@@ -31,9 +30,6 @@ type asked struct {
 	setup *setup.Setup
 	card  gpu.Card
 }
-
-// patience is the time limit for computing one answer.
-const patience = 30 * time.Second
 
 // read reads a question from a request and decodes its setup.
 func (s *server) read(w http.ResponseWriter, r *http.Request, anyBatch bool) (asked, error) {
@@ -134,21 +130,23 @@ func tooLarge(err error, limit int64) error {
 
 // compute waits for a free slot and answers a request within a time limit.
 func (s *server) compute(r *http.Request, do func(ctx context.Context) (any, error)) (any, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	waiting, cancel := context.WithTimeout(r.Context(), s.options.Patience)
 	defer cancel()
 	select {
 	case s.work <- struct{}{}:
 		defer func() { <-s.work }()
-	case <-ctx.Done():
+	case <-waiting.Done():
 		return nil, &problem{http.StatusServiceUnavailable, "the server is busy with other requests; try again"}
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.options.Patience)
+	defer cancel()
 	out, err := do(ctx)
 	var known *problem
 	switch {
 	case err == nil || errors.As(err, &known):
 		return out, err
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, &problem{http.StatusServiceUnavailable, fmt.Sprintf("the run takes longer than %v to simulate; use the command line", patience)}
+		return nil, &problem{http.StatusUnprocessableEntity, fmt.Sprintf("the answer takes longer than %v; use the command line", s.options.Patience)}
 	}
 	return nil, &problem{http.StatusUnprocessableEntity, err.Error()}
 }

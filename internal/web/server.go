@@ -5,8 +5,12 @@ package web
 import (
 	"embed"
 	"io/fs"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"snug/internal/gpu"
 )
@@ -26,6 +30,8 @@ type Options struct {
 	Token string
 	// Work is the number of requests that are computed at once; 0 means two.
 	Work int
+	// Patience limits the time for one answer, and the time that a request waits for its turn; 0 means 30 seconds.
+	Patience time.Duration
 	// Live lists what can be watched.
 	Live []Live
 	// Replay replays an uploaded recording; nil means that recordings cannot be uploaded.
@@ -46,6 +52,9 @@ type server struct {
 func New(o Options) http.Handler {
 	if o.Work <= 0 {
 		o.Work = 2
+	}
+	if o.Patience <= 0 {
+		o.Patience = 30 * time.Second
 	}
 	s := &server{options: o, work: make(chan struct{}, o.Work), streams: make(chan struct{}, mostStreams)}
 	return s.guarded(s.routes())
@@ -91,6 +100,31 @@ func (s *server) list() []route {
 	}
 }
 
+// strict returns the endpoint's handler, which refuses parameters that the description does not list.
+func (r route) strict() handler {
+	known := []string{}
+	if r.method == http.MethodGet {
+		known = append(known, "token")
+	}
+	for _, p := range parameters(r.path) {
+		if name, ok := p["name"].(string); ok && p["in"] == "query" {
+			known = append(known, name)
+		}
+	}
+	return func(w http.ResponseWriter, q *http.Request) (any, error) {
+		given, err := url.ParseQuery(q.URL.RawQuery)
+		if err != nil {
+			return nil, invalid("the address's parameters: %w", err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			if !slices.Contains(known, name) {
+				return nil, invalid("%s has no parameter %q; %s/openapi.json lists the parameters", q.URL.Path, name, API)
+			}
+		}
+		return r.handle(w, q)
+	}
+}
+
 // otherMethod answers requests with a method that the endpoint does not support.
 func otherMethod(allowed []string) handler {
 	return func(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -103,7 +137,7 @@ func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, r := range s.list() {
-		mux.Handle(r.method+" "+API+r.path, s.answered(r.handle))
+		mux.Handle(r.method+" "+API+r.path, s.answered(r.strict()))
 		methods[r.path] = append(methods[r.path], r.method)
 	}
 	for path, allowed := range methods {

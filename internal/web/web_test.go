@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"snug/internal/setup"
 	"snug/internal/shadow"
@@ -148,6 +149,9 @@ func TestBadQuestions(t *testing.T) {
 		"no snapshot":     {"POST", "/snapshots", "hello", 400, ""},
 		"no profile":      {"POST", "/profiles", "hello", 400, ""},
 		"forgotten":       {"GET", "/snapshots/snapshot-9/replay", "", 404, "upload it again"},
+		"unknown word":    {"GET", "/models?name=gpt2", "", 400, "has no parameter \"name\""},
+		"POST with words": {"POST", "/estimate?gpu=T4", gpt2, 400, "has no parameter \"gpu\""},
+		"a bad address":   {"GET", "/models?q=%zz", "", 400, "invalid URL escape"},
 		"no such path":    {"GET", "/nothing", "", 404, "openapi"},
 		"wrong method":    {"DELETE", "/estimate", "", 405, "takes POST"},
 	} {
@@ -155,6 +159,15 @@ func TestBadQuestions(t *testing.T) {
 		if text, _ := a["error"].(string); status != c.status || text == "" || !strings.Contains(text, c.says) {
 			t.Errorf("%s: status %d, %q; want %d with %q", name, status, text, c.status, c.says)
 		}
+	}
+}
+
+// TestPatience checks that an answer that would take too long is refused.
+func TestPatience(t *testing.T) {
+	h := New(Options{Patience: 50 * time.Millisecond})
+	status, a := send(t, h, "POST", API+"/compare", `{"setup": {"model": {"name": "t5-small"}, "batch": 3, "seq": 192}, "target_effective_batch": 28949}`)
+	if text, _ := a["error"].(string); status != 422 || !strings.Contains(text, "longer than 50ms; use the command line") {
+		t.Errorf("status %d, %q", status, text)
 	}
 }
 
@@ -193,6 +206,12 @@ func TestGuard(t *testing.T) {
 		"rebound page":        {open, "GET", "/", []string{"Host", "evil.example"}, 421},
 		"another origin":      {open, "POST", API + "/estimate", []string{"Origin", "http://evil.example"}, 403},
 		"another site":        {open, "POST", API + "/snapshots", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		"another site reads":  {open, "GET", API + "/gpus", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		"another port reads":  {open, "GET", API + "/watch/gpus", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		"a foreign stream":    {open, "GET", API + "/tunes/events", []string{"Origin", "http://evil.example"}, 403},
+		"a foreign frame":     {open, "GET", "/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, 403},
+		"a link elsewhere":    {open, "GET", "/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 200},
+		"its own page":        {open, "GET", API + "/gpus", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"}, 200},
 		"no token":            {closed, "GET", API + "/gpus", nil, 401},
 		"no token, page":      {closed, "GET", "/", nil, 401},
 		"wrong token":         {closed, "GET", API + "/gpus?token=guess", nil, 401},

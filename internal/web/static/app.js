@@ -2,7 +2,7 @@
 // The page: its views and controls. It sends the run to the server whenever a control changes, and shows the answers.
 
 import { get, upload } from "./api.js";
-import { build } from "./controls.js";
+import { build, update } from "./controls.js";
 import { element } from "./format.js";
 import { enterLive, enterTune, leave, redraw, wireLive } from "./live.js";
 import { cards, modelName, onProblem, redrawPlanner, renew, showProblem, shown } from "./planner.js";
@@ -32,7 +32,7 @@ function adopt(chosen) {
       for (const [inner, v] of Object.entries(value)) state.values[`${name}.${inner}`] = v;
     } else state.values[name] = value;
   }
-  rebuild();
+  update();
   changed();
 }
 
@@ -42,14 +42,6 @@ function planFor(card) {
   changed();
   show("plan");
   $("tab-plan").focus();
-}
-
-function rebuild() {
-  for (const id of ["main-settings", "more-settings"]) {
-    const legend = $(id).querySelector("legend");
-    $(id).replaceChildren(legend);
-  }
-  build(settings, changed);
 }
 
 // ---- uploaded models

@@ -26,6 +26,13 @@ const groups = { evaluation: "Evaluation", lora: "LoRA", quantization: "Quantiza
 // Examples for fields that take more than a number or a word.
 const examples = { lengths: "uniform:64-512", allocator: "expandable_segments:True", limit: "12GiB", "lora.targets": "q_proj, v_proj" };
 
+// updates has a function for each control, which shows the setting's value.
+const updates = [];
+
+// update makes the controls show the run, after a change that did not come from them. They stay the same elements, so that
+// the focus stays where it is.
+export const update = () => updates.forEach((show) => show());
+
 // build creates the controls; changed is called after each change.
 export function build(settings, changed) {
   const main = document.getElementById("main-settings");
@@ -49,6 +56,12 @@ function placeOf(s, more, places) {
   return places.get(group);
 }
 
+// shows registers a function that shows a value, and calls it.
+function shows(show) {
+  updates.push(show);
+  show();
+}
+
 const idOf = (s) => "set-" + s.name.replace(".", "-");
 function title(s) {
   const name = s.name.split(".").at(-1).replaceAll("_", " ");
@@ -62,9 +75,10 @@ function set(s, value, changed) {
 }
 
 function control(s, changed) {
-  const id = idOf(s), value = state.values[s.name];
+  const id = idOf(s), value = () => state.values[s.name];
   if (s.kind === "true or false" && !s.undecided) {
-    const box = element("input", { type: "checkbox", id, title: s.what, checked: value ?? s.default === true });
+    const box = element("input", { type: "checkbox", id, title: s.what });
+    shows(() => (box.checked = value() ?? s.default === true));
     box.addEventListener("change", () => set(s, box.checked === (s.default === true) ? undefined : box.checked, changed));
     return [element("div", { class: "check", title: s.what }, box, element("label", { for: id }, title(s)))];
   }
@@ -72,13 +86,15 @@ function control(s, changed) {
   const words = s.name === "quantization.bits" ? bits : s.undecided ? ["true", "false"] : s.words;
   if (words && s.kind !== "list of names") {
     const first = element("option", { value: "" }, s.undecided ? "the library's default" : s.default && !s.name.includes(".") ? `${s.default} (default)` : "–");
-    const select = element("select", { id, title: s.what }, first, ...words.map((w) => element("option", { selected: w === String(value) }, w)));
+    const select = element("select", { id, title: s.what }, first, ...words.map((w) => element("option", {}, w)));
+    shows(() => (select.value = words.includes(String(value())) ? String(value()) : ""));
     const read = () => parse(s, select.value);
     select.addEventListener("change", () => set(s, read(), changed));
     return [label, select];
   }
   if (s.kind === "whole number" || s.kind === "number") return [label, numeric(s, id, value, changed)];
-  const field = element("input", { id, title: s.what, value: value === undefined ? "" : String(value), placeholder: s.default ?? examples[s.name] ?? "", spellcheck: "false" });
+  const field = element("input", { id, title: s.what, placeholder: s.default ?? examples[s.name] ?? "", spellcheck: "false" });
+  shows(() => (field.value = String(value() ?? "")));
   const read = () => parse(s, field.value.trim());
   field.addEventListener("change", () => set(s, read(), changed));
   return [label, field];
@@ -86,13 +102,15 @@ function control(s, changed) {
 
 function numeric(s, id, value, changed) {
   const step = s.kind === "number" ? "any" : 1;
-  const field = element("input", { type: "number", id, title: s.what, min: s.least ?? 0, max: s.most, step, value: value ?? "", placeholder: s.default ?? "", class: sliders[s.name] ? undefined : "alone" });
+  const field = element("input", { type: "number", id, title: s.what, min: s.least ?? 0, max: s.most, step, placeholder: s.default ?? "", class: sliders[s.name] ? undefined : "alone" });
+  shows(() => (field.value = value() ?? ""));
   const read = () => (field.value === "" ? undefined : Number(field.value));
   if (!sliders[s.name]) {
     field.addEventListener("change", () => set(s, read(), changed));
     return field;
   }
-  const slider = element("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": title(s), value: toSlider(s, value ?? s.default ?? 0) });
+  const slider = element("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": title(s) });
+  shows(() => (slider.value = toSlider(s, value() ?? s.default ?? 0)));
   slider.addEventListener("input", () => {
     field.value = fromSlider(s, Number(slider.value)) || "";
     set(s, read(), changed);

@@ -75,7 +75,7 @@ function showReading(r) {
   const urgent = ["leaking", "out-of-memory", "near-limit", "thrashing"].includes(r.state);
   say("live-state", `${r.state}${r.step ? `, step ${count(r.step)}` : ""}${r.pid ? `, process ${r.pid}` : ""}`, urgent);
   showWhy(r);
-  rows($("live-readings"), ["time", "step", "state", "why"], readings.map((x) => [`${x.t.toFixed(1)} s`, count(x.step), x.state, x.why]).reverse());
+  rows($("live-readings"), ["time", "step", "state"], readings.map((x) => ({ cells: [`${x.t.toFixed(1)} s`, count(x.step), x.state], note: x.why })).reverse());
 }
 
 function showWhy(r) {

@@ -34,8 +34,8 @@ async function refresh() {
   while (stale) {
     stale = false;
     asked = performance.now();
-    const q = question();
-    for (const [path, show] of [["/estimate", showEstimate], ["/timeline", showTimeline], ["/curve", showCurve]]) {
+    const q = question(), run = { name: modelName(), gpu: state.gpu, room: total() }; // they may be others when the answer arrives
+    for (const [path, show] of [["/estimate", (a) => showEstimate(a, run)], ["/timeline", showTimeline], ["/curve", showCurve]]) {
       try {
         show(await ask(path, q));
       } catch (e) {
@@ -64,13 +64,13 @@ export function showProblem(text) {
 // modelName returns the name of the run's model.
 export const modelName = () => (state.profile ? state.file || "the profile" : state.config?.model_type || state.model);
 
-function showEstimate(a) {
+function showEstimate(a, { name, gpu, room }) {
   shown.estimate = a;
   $("answers").classList.remove("none");
-  const room = total(), fits = a.fits !== false, name = modelName();
+  const fits = a.fits !== false;
   $("verdict").className = fits ? "" : "bad";
   $("verdict").textContent = room
-    ? `${name} ${fits ? "fits" : "does not fit"} on ${state.gpu}: ${bytes(a.device_peak)} of ${bytes(room)}, ${fits ? `${bytes(room - a.device_peak)} to spare` : `${bytes(Math.max(0, a.device_peak - room))} too much`}`
+    ? `${name} ${fits ? "fits" : "does not fit"} on ${gpu}: ${bytes(a.device_peak)} of ${bytes(room)}, ${fits ? `${bytes(room - a.device_peak)} to spare` : `${bytes(Math.max(0, a.device_peak - room))} too much`}`
     : `${name} takes ${bytes(a.device_peak)} of the card`;
   const parts = Object.entries({ ...a.components, outside: a.outside }).filter(([, v]) => v > 0);
   showBar(parts, a.device_peak, room);
