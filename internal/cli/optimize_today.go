@@ -140,7 +140,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	t.given = givenOver(project, over)
 	started := o.commanded(project, over)
 	started.RunsAs(project.Run)
-	files, dropped := beneath(o.modelled(env, started.Fields()), over)
+	files, dropped := beneath(o.modeled(env, started.Fields()), over)
 	fields := lay(over, files)
 	if o.recorded != "" { // the recording already contains their effects
 		delete(fields, "lora")

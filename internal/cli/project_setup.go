@@ -53,7 +53,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	project = p.commanded(project, over)
 	project.Uses(transformersOf(over))
 	project.Spans(f.gpus())
-	files, dropped := beneath(p.modelled(env, project.Fields()), over)
+	files, dropped := beneath(p.modeled(env, project.Fields()), over)
 	fields := lay(over, files)
 	p.withReader(project, fields)
 	f.follows(project, over)

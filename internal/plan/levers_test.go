@@ -258,7 +258,7 @@ func TestLeversOfARunThatEmptiesItsCache(t *testing.T) {
 // TestNoEmptyCacheWithRoom checks that a run that uses a fraction of the card is not said to fit because PyTorch
 // empties its cache.
 func TestNoEmptyCacheWithRoom(t *testing.T) {
-	s := run(t, modelled("gpt2", map[string]any{"seq": 1024.0, "batch": 1.0, "accumulation": 512.0}))
+	s := run(t, modeled("gpt2", map[string]any{"seq": 1024.0, "batch": 1.0, "accumulation": 512.0}))
 	p, err := Search(Request{Setup: s, Card: card(t, "RTX-3090")})
 	if err != nil {
 		t.Fatal(err)

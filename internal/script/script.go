@@ -238,7 +238,7 @@ type Unsimulated struct{ Text string }
 // Error returns the text.
 func (u *Unsimulated) Error() string { return u.Text }
 
-// stopped is the panic that ends a cancelled run.
+// stopped is the panic that ends a canceled run.
 type stopped struct{ error }
 
 // failure is the panic that ends a script that cannot be followed.

@@ -328,10 +328,10 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	return res, nil
 }
 
-// stopped is the panic that ends a cancelled run.
+// stopped is the panic that ends a canceled run.
 type stopped struct{ error }
 
-// goesOn panics if the run has been cancelled.
+// goesOn panics if the run has been canceled.
 func (r *run) goesOn() {
 	if r.o.Stop == nil {
 		return

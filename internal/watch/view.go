@@ -105,7 +105,7 @@ func (w *Watcher) viewOf(p *process, name string) ProcessView {
 // mostCurve is the maximum number of points of a curve.
 const mostCurve = 512
 
-// curve stores a series in bounded memory: when it is full, neighbouring points are merged.
+// curve stores a series in bounded memory: when it is full, neighboring points are merged.
 type curve[P any] struct {
 	points []P
 	each   int // samples per point

@@ -136,7 +136,7 @@ type System struct {
 
 	// How a system differs from others. No code checks which system it is.
 	Finding
-	Behaviour
+	Behavior
 	Loading
 	Sharding
 }
