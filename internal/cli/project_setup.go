@@ -51,8 +51,8 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		return nil, p.several(env, over, err)
 	}
 	project = p.commanded(project, over)
-	project.Uses(transformersOf(over))
-	project.Spans(f.gpus())
+	project.SetTransformers(transformersOf(over))
+	project.SetGPUs(f.gpus())
 	files, dropped := beneath(p.modeled(env, project.Fields()), over)
 	fields := lay(over, files)
 	p.withReader(project, fields)

@@ -66,6 +66,6 @@ func (x *xielu) Forward(fn *shadow.Frame, input *shadow.Tensor) *shadow.Tensor {
 	alphaN := fn.Let(x.beta.Add(x.alphaN.Softplus()))
 	positive := input.Compare("gt")
 	above := alphaP.Mul(input).Mul(input).Add(x.beta.Mul(input))
-	below := input.Larger("minimum", x.eps).Expm1().Sub(input).Mul(alphaN).Add(x.beta.Mul(input))
+	below := input.Extremum("minimum", x.eps).Expm1().Sub(input).Mul(alphaN).Add(x.beta.Mul(input))
 	return shadow.WhereGrad(positive, above, below)
 }

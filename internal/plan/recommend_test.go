@@ -44,8 +44,8 @@ func TestSaferWithinAFewPercent(t *testing.T) {
 	}
 }
 
-// TestTightSaysSo checks that a choice that fills the card states what a roomier one would cost.
-func TestTightSaysSo(t *testing.T) {
+// TestTightNamesRoomier checks that a choice that fills the card states what a roomier one would cost.
+func TestTightNamesRoomier(t *testing.T) {
 	s := run(t, modeled("gpt2", map[string]any{"batch": 8.0, "seq": 512.0}))
 	q, err := newSearch(Request{Setup: s, Card: card(t, "RTX-4090")}, newProber(s), true)
 	if err != nil {

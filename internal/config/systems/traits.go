@@ -19,8 +19,8 @@ type Finding struct {
 	Companions []string
 	// Commands is for scripts that start programs: it determines which system's flags the programs accept.
 	Commands *Commands
-	// AlsoTelling are settings that make a file worth reading, in addition to those that do so in every system.
-	AlsoTelling []string
+	// AlsoDistinctive are settings that make a file worth reading, in addition to those that do so in every system.
+	AlsoDistinctive []string
 	// Startable means that the system's files are programs with their own settings, which a script may start.
 	Startable bool
 	// OnlyAssigns means that the system's files are Python assignments without a training loop, which another

@@ -130,12 +130,12 @@ func (c Canvas) prediction(v watch.View) []string {
 	if v.Expected == nil {
 		return nil
 	}
-	var first *watch.Parting
+	var first *watch.Deviation
 	compared := false
 	for _, p := range v.Processes {
 		compared = compared || p.Trained > 0
-		if p.Parting != nil && (first == nil || p.Parting.Step < first.Step) {
-			first = p.Parting
+		if p.Deviation != nil && (first == nil || p.Deviation.Step < first.Step) {
+			first = p.Deviation
 		}
 	}
 	switch {
