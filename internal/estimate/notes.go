@@ -34,7 +34,7 @@ func modelNotes(s *setup.Setup) (out []string) {
 	return out
 }
 
-// NotesNamed is Notes with field names given by name.
+// NotesNamed is Notes with each field name replaced by the result of name.
 func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
 	if n := len(s.Unverified); n > 0 {

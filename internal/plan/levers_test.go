@@ -265,7 +265,7 @@ func TestNoEmptyCacheWithRoom(t *testing.T) {
 	}
 	for _, n := range p.Notes {
 		if strings.Contains(n, "empties its cache") {
-			t.Errorf("today's run takes %v of %v: %s", units.Bytes(p.Current.Estimate.DevicePeak), units.Bytes(p.Card.Total), n)
+			t.Errorf("the current run takes %v of %v: %s", units.Bytes(p.Current.Estimate.DevicePeak), units.Bytes(p.Card.Total), n)
 		}
 	}
 }

@@ -188,7 +188,7 @@ func TestTightIsMarked(t *testing.T) {
 }
 
 // TestNearlyFullIsWorthIt checks that a plan that takes more than 95 % of the card is at least 10 % faster than every plan
-// that takes less. Here, that is today's run at 92 %, which may exceed 95 % if its estimate is off, but not the card.
+// that takes less. Here, that is the current run at 92 %, which may exceed 95 % if its estimate is off, but not the card.
 func TestNearlyFullIsWorthIt(t *testing.T) {
 	p := recommended(t, modeled("qwen2.5-1.5b", map[string]any{
 		"batch": 4.0, "accumulation": 2.0, "seq": 1024.0, "precision": "amp-bf16", "weights": "bf16", "checkpointing": true,
@@ -197,10 +197,10 @@ func TestNearlyFullIsWorthIt(t *testing.T) {
 	takes, today := float64(p.Recommended.Estimate.DevicePeak), float64(p.Current.Estimate.DevicePeak)
 	total := float64(p.Card.Total)
 	if today > 0.95*total || today < 0.9*total {
-		t.Fatalf("today's run takes %.1f %% of the card; change this test", 100*today/total)
+		t.Fatalf("the current run takes %.1f %% of the card; change this test", 100*today/total)
 	}
 	if takes > 0.95*total && p.Recommended.rate < 1.1*p.Current.rate {
-		t.Errorf("%s takes %.1f %% of the card and is only %.2f times as fast as today's run, at %.1f %%",
+		t.Errorf("%s takes %.1f %% of the card and is only %.2f times as fast as the current run, at %.1f %%",
 			p.Recommended.Change, 100*takes/total, p.Recommended.rate/p.Current.rate, 100*today/total)
 	}
 }

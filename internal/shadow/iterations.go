@@ -117,8 +117,8 @@ func (w *World) enter(turn uint8) {
 	}
 }
 
-// inTurn records the iteration of the last event.
-func (w *World) inTurn(turn uint8) {
+// inIteration records the iteration of the last event.
+func (w *World) inIteration(turn uint8) {
 	if turn != 0 {
 		w.Trace.Events[len(w.Trace.Events)-1].Iteration = turn
 	}

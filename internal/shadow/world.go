@@ -137,7 +137,7 @@ func (w *World) alloc(bytes uint64) *storage {
 	w.Tags = append(w.Tags, Tag{Component: w.component, Path: w.modulePath()})
 	m := w.pages.storages.take(&storagePages)
 	m.id, m.refs, m.turn = id, 1, w.folding.now
-	w.inTurn(m.turn)
+	w.inIteration(m.turn)
 	return m
 }
 
@@ -157,7 +157,7 @@ func (w *World) release(m *storage) {
 	m.refs--
 	if m.refs == 0 {
 		w.Trace.Free(m.id)
-		w.inTurn(cmp.Or(w.folding.now, m.turn))
+		w.inIteration(cmp.Or(w.folding.now, m.turn))
 	}
 }
 
