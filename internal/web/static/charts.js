@@ -2,7 +2,7 @@
 // The charts: one step over time by kind of memory, memory and speed by batch size, a run over time, and trials.
 //
 // Each chart calls hovered with the index of the point under the pointer, or with null. The arrow keys move the pointer
-// too, so what a chart shows is a text below it, which a screen reader reads.
+// too. A text below the chart, which screen readers read, says what is at the pointer.
 
 import uPlot from "./uplot.js";
 import { bytes, colors, element, place, ticks } from "./format.js";
@@ -65,8 +65,8 @@ export function legend(into, entries) {
   }));
 }
 
-// timeline draws the step as stacked areas. hovered gets the column under the pointer and the component whose area it is
-// on, or null for either.
+// timeline draws the step as stacked areas. hovered is called with the column and the component under the
+// pointer, or with null for either.
 export function timeline(into, t, total, hovered) {
   const n = t.reserved.length;
   if (n === 0 || t.areas.length === 0) return empty(into, n === 0 ? "The run is too long to draw." : "A recording does not show what its memory is used for.");
@@ -84,7 +84,7 @@ export function timeline(into, t, total, hovered) {
   }
   series.push({ stroke: style("--ink"), width: 1, dash: [4, 3], points: { show: false } });
   data.push(t.reserved);
-  // under returns the component at the pointer; a pointer moved by a key is on none.
+  // under returns the component under the pointer; null if a key moved the pointer.
   const under = (u, column) => {
     const at = u.posToVal(u.cursor.top, "y"), i = stacked.findIndex((area) => at <= area[column]);
     return i < 0 || u.cursor.top < 0 ? null : i;
