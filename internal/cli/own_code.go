@@ -66,10 +66,15 @@ func (f *projectFlags) reader(project *config.Project) string {
 	file, _ := project.Main()
 	script := f.loneScript()
 	option, _ := f.configOption(script)
-	if option == "" || project.IsHydra() || path.Ext(file) == ".py" || path.Ext(file) == ".sh" || file == projects.SnugFile {
+	switch {
+	case project.IsHydra() || path.Ext(file) == ".py" || path.Ext(file) == ".sh" || file == projects.SnugFile:
 		return ""
+	case option != "":
+		return setup.LoopOf([]string{script, option, filepath.Join(f.folder, filepath.FromSlash(file))})
+	case f.opens(script, file):
+		return setup.LoopOf([]string{script})
 	}
-	return setup.LoopOf([]string{script, option, filepath.Join(f.folder, filepath.FromSlash(file))})
+	return ""
 }
 
 // withReader adds the script that reads the project's file to the fields of a run whose files name no model: its code may
@@ -86,6 +91,15 @@ func (f *projectFlags) withReader(project *config.Project, fields map[string]any
 	if lora, _ := fields["lora"].(map[string]any); lora != nil && lora["targets"] == nil {
 		delete(fields, "lora")
 	}
+}
+
+// opens reports whether a script contains the path of a file of the folder as a text.
+func (f *projectFlags) opens(script, file string) bool {
+	if script == "" {
+		return false
+	}
+	text, err := projectFiles{f.folder}.ReadFile(filepath.Base(script))
+	return err == nil && (strings.Contains(string(text), `"`+file+`"`) || strings.Contains(string(text), "'"+file+"'"))
 }
 
 // configOption returns the option of a script that takes a config file, and the file that it reads by default.

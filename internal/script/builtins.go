@@ -72,6 +72,7 @@ var register = sync.OnceFunc(func() {
 	registerSentences()
 	registerTables()
 	registerAfterwards()
+	registerPictures()
 	registerPreferences()
 	registerCompletions()
 	registerPEFT()

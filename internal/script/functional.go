@@ -14,7 +14,7 @@ func registerFunctional() {
 		"linear": linear, "embedding": embedding, "layer_norm": layerNorm, "dropout": dropout,
 		"cross_entropy": crossEntropy, "nll_loss": nllLoss, "kl_div": klDiv, "normalize": normalize,
 		"mse_loss": distance("mse_loss"), "l1_loss": distance("l1_loss"), "smooth_l1_loss": distance("smooth_l1_loss"), "huber_loss": distance("huber_loss"),
-		"binary_cross_entropy_with_logits": bceWithLogits, "cosine_similarity": cosineSimilarity,
+		"binary_cross_entropy": bce, "binary_cross_entropy_with_logits": bceWithLogits, "cosine_similarity": cosineSimilarity,
 		"pairwise_distance": pairwiseDistance, "triplet_margin_loss": tripletMargin, "one_hot": oneHot,
 		"silu": activation((*shadow.Tensor).SiLU), "gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
 		"relu": relu, "sigmoid": activation((*shadow.Tensor).Sigmoid), "softplus": activation((*shadow.Tensor).Softplus),
@@ -210,6 +210,18 @@ func bceWithLogits(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	return x.BCEWithLogits(y, optional(a, 2, "weight"), optional(a, 6, "pos_weight"), reduction(a, 5)).Hold()
+}
+
+func bce(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "input")
+	y, okY := card(a, 1, "target")
+	if !okX || !okY {
+		return unknown{}
+	}
+	if in.World.AutocastType() != shadow.None {
+		in.fail("PyTorch does not allow binary_cross_entropy under autocast; use binary_cross_entropy_with_logits")
+	}
+	return x.BCE(y, optional(a, 2, "weight"), reduction(a, 5)).Hold()
 }
 
 func cosineSimilarity(in *interpreter, a arguments) value {

@@ -21,6 +21,9 @@ func (in *interpreter) saw(path string) {
 	if name, inTorch := strings.CutPrefix(path, "torch."); inTorch && !strings.Contains(name, ".") {
 		return // torch.Generator, torch.Size: not models
 	}
+	if strings.HasPrefix(path, "torchvision.transforms.") {
+		return
+	}
 	if !isClass && !strings.Contains(lower, "model") || strings.Contains(lower, "token") || strings.Contains(lower, "dataset") || strings.HasPrefix(path, "builtins.") {
 		return
 	}

@@ -74,7 +74,6 @@ func (in *interpreter) callName(path string, a arguments) value {
 			return newConfig(a)
 		}
 	}
-	in.sawCrop(path, a)
 	if !harmless(path) {
 		in.saw(path)
 		in.noteTensors(path, a)

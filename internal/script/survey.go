@@ -194,36 +194,6 @@ func (in *interpreter) sawSize(name string, v value, where string) {
 	}
 }
 
-// sawCrop records the size of the images that one of torchvision's transforms makes. The first crop determines it;
-// without one, a resize to a height and a width does. A resize to one number keeps the image's proportions.
-func (in *interpreter) sawCrop(path string, a arguments) {
-	class, isTransform := cutPrefixes(path, "torchvision.transforms.v2.", "torchvision.transforms.")
-	crops := strings.HasSuffix(class, "Crop")
-	size := a.or(0, "size", nil)
-	h, w, ok := pair(size)
-	if _, one := size.(int); !isTransform || !ok || !crops && (class != "Resize" || one) {
-		return
-	}
-	if crops && in.survey == nil {
-		if in.crops = append(in.crops, [2]int{h, w}); in.crops[0] != [2]int{h, w} {
-			in.note("images have a different size here than in the first transform of this script; the figures assume the first size for all")
-		}
-	}
-	if x := in.survey; x != nil && (x.Image.Where == "" || crops && !x.crops) {
-		x.Image, x.Width, x.crops = Sighting{N: h, Where: in.place()}, w, crops
-	}
-}
-
-// cutPrefixes removes the first prefix that a text has.
-func cutPrefixes(text string, prefixes ...string) (string, bool) {
-	for _, p := range prefixes {
-		if rest, ok := strings.CutPrefix(text, p); ok {
-			return rest, true
-		}
-	}
-	return text, false
-}
-
 // sawField records a dataclass field that the command line can set: the value given there, or its default.
 func (in *interpreter) sawField(name string, v, otherwise value, given bool) {
 	if given {

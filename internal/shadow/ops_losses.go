@@ -103,6 +103,29 @@ func (t *Tensor) bceWithLogits(target, weight, posWeight *Tensor, reduction stri
 	return n.result(out.loosen(), t)
 }
 
+// BCE is F.binary_cross_entropy; weight may be nil. The kernel writes the loss of each element and then its reduction to the
+// same tensor, whose memory does not shrink.
+func (t *Tensor) BCE(target, weight *Tensor, reduction string) *Tensor {
+	n := t.w.record("BinaryCrossEntropyBackward0", t)
+	self := n.save(t)
+	n.save(target)
+	n.saveIf(weight != nil, weight)
+	record := t.w.NoGrad()
+	out := t.Pointwise("binary_cross_entropy", t.dtype).Hold()
+	if reduction != "none" {
+		out.reduced(reduction).Hold().Drop()
+		whole := out
+		out = whole.alias(Shape{}, Shape{}).Hold()
+		whole.Drop()
+	}
+	record()
+	n.backward(func(*Tensor) []*Tensor {
+		x := self.get()
+		return inputGrads(x.Pointwise("binary_cross_entropy_backward", x.dtype))
+	})
+	return n.result(out.loosen(), t)
+}
+
 // CosineSimilarity is F.cosine_similarity(t, o, dim). Autocast casts both tensors to float32.
 func (t *Tensor) CosineSimilarity(o *Tensor, dim int) *Tensor {
 	w := t.w

@@ -56,8 +56,8 @@ func (r *run) follow() error {
 	}
 	r.own = res.Trained
 	neverUpdates := res.Updates == 0 && res.Backwards > 0
-	if r.builder == nil && res.Graded == 0 && !neverUpdates {
-		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.UnknownModelsText(res.UnknownModels), s.Loop)
+	if res.Graded == 0 && !neverUpdates {
+		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.UnknownModelsText(res.UnknownModels), s.Loop)}
 	}
 	if why := r.unfollowedModel(res); why != nil {
 		return why

@@ -14,6 +14,11 @@ type noUpdate struct{ error }
 
 func (e noUpdate) Unwrap() error { return e.error }
 
+// noGradient is the error for a script in which no parameter gets a gradient.
+type noGradient struct{ error }
+
+func (e noGradient) Unwrap() error { return e.error }
+
 // fewerMicros returns the setup with fewer micro-batches per update, if its script is too long to follow with all of
 // them; else nil. As in snug's own loop, the micro-batches after the first few make the same allocations.
 func fewerMicros(s *setup.Setup, err error) *setup.Setup {

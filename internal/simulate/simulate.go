@@ -173,6 +173,9 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if own := ownClass(s.Script); own != nil {
 		return nil, own
 	}
+	if errors.As(err, new(noGradient)) && s.Model.Config == nil {
+		return nil, err // the script makes its own model of torchvision's parts
+	}
 	s.Script.Abandon()
 	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume that each step runs in its own function, and may be too low", s.Loop, err)}
 	if line := setup.AdaptersMadeAt(sourceOf(s.Script)); line > 0 && s.LoRA == nil {
