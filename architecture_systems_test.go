@@ -16,7 +16,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// TestNobodyAsksWhichSystem checks that special behaviour of a config system is a field in its table: no code
+// TestNobodyAsksWhichSystem checks that special behavior of a config system is a field in its table: no code
 // compares systems by address or name.
 func TestNobodyAsksWhichSystem(t *testing.T) {
 	seen := 0
@@ -27,7 +27,7 @@ func TestNobodyAsksWhichSystem(t *testing.T) {
 			}
 			seen++
 			for _, at := range identityComparisons(t, name, nil) {
-				t.Errorf("%s compares systems; make the special behaviour a field of systems.System", at)
+				t.Errorf("%s compares systems; make the special behavior a field of systems.System", at)
 			}
 			return nil
 		})

@@ -31,9 +31,9 @@ func (c *countdown) Err() error {
 	return context.Canceled
 }
 
-// TestCancelledSearchEnds cancels each kind of call at several points. After that, only work already in progress may
+// TestCanceledSearchEnds cancels each kind of call at several points. After that, only work already in progress may
 // finish; a full search would check the context dozens of times.
-func TestCancelledSearchEnds(t *testing.T) {
+func TestCanceledSearchEnds(t *testing.T) {
 	run := &snug.Setup{Model: snug.Model{Name: "gpt2"}, Batch: 4, Accumulation: 4, Seq: 128, Precision: snug.AmpFP16, Limit: 6 * snug.GiB}
 	const trace = "testdata/measured/traces/gpt2-2l-b4-s128-fp32-adamw.pickle.gz"
 	questions := map[string]func(context.Context) error{
@@ -73,7 +73,7 @@ func TestCancelledSearchEnds(t *testing.T) {
 // still makes one.
 const maxAfter = 60
 
-// asksOf returns the numbers of context checks after which each call is cancelled.
+// asksOf returns the numbers of context checks after which each call is canceled.
 func asksOf(name string) []int64 {
 	switch name {
 	case "estimate":

@@ -67,7 +67,7 @@
 // else; [WithHub] and [WithHubCache] look names up somewhere else. The package itself
 // never uses the network and reads no environment variables.
 //
-// # Cancelling
+// # Canceling
 //
 // Every function that may take a long time takes a context. When the context ends, the function returns the context's
 // error before it simulates the next micro-batch: usually within a tenth of a second, and within a second for

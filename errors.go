@@ -70,7 +70,7 @@ func public(err error) error {
 
 // kindOf returns the kind of an internal error, or nil if it has none.
 func kindOf(err error) error {
-	var beyond estimate.Beyond
+	var beyond estimate.LimitError
 	var card *gpu.UnknownError
 	switch {
 	case errors.Is(err, setup.ErrUnknownModel):

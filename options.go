@@ -90,16 +90,16 @@ func (o *options) opened(ctx context.Context, name string) (io.ReadCloser, error
 	if err != nil {
 		return nil, err
 	}
-	return cancelled{f, ctx.Err}, nil
+	return canceled{f, ctx.Err}, nil
 }
 
-// cancelled is a file that returns an error once its context has ended.
-type cancelled struct {
+// canceled is a file that returns an error once its context has ended.
+type canceled struct {
 	io.ReadCloser
 	stopped func() error
 }
 
-func (c cancelled) Read(p []byte) (int, error) {
+func (c canceled) Read(p []byte) (int, error) {
 	if err := c.stopped(); err != nil {
 		return 0, err
 	}

@@ -109,7 +109,7 @@ type Lengths string
 
 // Model selects the model to train. Set exactly one of Name, Config, ConfigFile and Profile.
 type Model struct {
-	// Name is a built-in name such as "llama-3.2-1b" or "torchvision/resnet50", its organisation/name on the hub, or
+	// Name is a built-in name such as "llama-3.2-1b" or "torchvision/resnet50", its organization/name on the hub, or
 	// any name that the hub of [WithHub] knows.
 	Name string
 	// Config is the contents of a Hugging Face config.json. Missing keys have the defaults of their model_type.

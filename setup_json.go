@@ -43,7 +43,7 @@ func (s *Setup) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
-	fields = setup.WithTodaysNames(fields)
+	fields = setup.WithCurrentNames(fields)
 	sizes := takeSizes(fields)
 	if err := checkNames(reflect.TypeFor[plainSetup](), fields, ""); err != nil {
 		return err

@@ -104,7 +104,7 @@ const (
 	CausalLM  Head = "causal-lm"  // predicts the next token
 	MaskedLM  Head = "masked-lm"  // predicts masked tokens
 	Seq2SeqLM Head = "seq2seq-lm" // predicts a decoder's next token
-	// Encoder is a sentence encoder: mean pooling over tokens, normalisation, and an in-batch softmax over the
+	// Encoder is a sentence encoder: mean pooling over tokens, normalization, and an in-batch softmax over the
 	// similarities. It uses Setup.Positives and Setup.Negatives.
 	Encoder             Head = "encoder"
 	ImageClassification Head = "image-classification" // assigns each image to a class

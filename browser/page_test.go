@@ -273,8 +273,8 @@ func TestDark(t *testing.T) {
 	}
 	do(t, ctx, "opening", chromedp.Navigate(at+"#view=snapshot&model=gpt2&batch=1&seq=64"), upload("#snapshot", snapshot), shows("outcomes", "GiB"))
 	const light, dark = "rgb(255, 255, 255)", "rgb(20, 23, 26)"
-	background := func(colour, page string) step {
-		return until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor === %q && document.getElementById("drawing").src.endsWith(%q)`, colour, page))
+	background := func(color, page string) step {
+		return until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor === %q && document.getElementById("drawing").src.endsWith(%q)`, color, page))
 	}
 	do(t, ctx, "light", background(light, "#light"))
 	do(t, ctx, "dark", click("#theme"), background(dark, "#dark"))

@@ -30,7 +30,7 @@ func BenchmarkSlider(b *testing.B) {
 	do(b, ctx, "opening", chromedp.Navigate(at+"#model=llama-3.2-1b&batch=1&seq=512&gpu=A100-80GB"), shows("verdict", "llama-3.2-1b fits"), settled, planned)
 	measure(b, ctx, `(async () => {
 		const slider = document.querySelector("#main-settings .row input[type=range]"), verdict = document.getElementById("verdict"), out = [];
-		for (let at = 15; at <= 75; at += 15) for (const by of [0, 1, 2, 3, 4, 5, 6, 7]) { // neighbours may be the same batch
+		for (let at = 15; at <= 75; at += 15) for (const by of [0, 1, 2, 3, 4, 5, 6, 7]) { // neighbors may be the same batch
 			const was = verdict.textContent, number = document.getElementById("set-batch").value;
 			slider.value = at + by;
 			const begin = performance.now();

@@ -120,10 +120,10 @@ def entries(p: Platform, version: str, program: bytes) -> List[Entry]:
     info = "snug-%s.dist-info/" % version
     name = "snug.exe" if p.goos == "windows" else "snug"
     with open(os.path.join(ROOT, "LICENSE"), "rb") as f:
-        licence = f.read()
+        license = f.read()
     files = module_files()
     files.append(("snug-%s.data/scripts/%s" % (version, name), program, True))
-    files += [(info + "METADATA", metadata(version), False), (info + "WHEEL", wheel_file(p), False), (info + "licenses/LICENSE", licence, False)]
+    files += [(info + "METADATA", metadata(version), False), (info + "WHEEL", wheel_file(p), False), (info + "licenses/LICENSE", license, False)]
     return sorted(files)
 
 

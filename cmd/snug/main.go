@@ -36,12 +36,12 @@ func main() {
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Build: build,
 		GPUs: local.Sources(), Samplers: local.Samplers(), CPUs: runtime.NumCPU(),
-		Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
-		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
-		WriteFile: writeFile,
-		Listen:    func(address string) (net.Listener, error) { return net.Listen("tcp", address) },
-		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // a long-running command should use little memory
-		HoldsMuch: func() { debug.SetMemoryLimit(420 << 20) }, // a lower limit would keep the collector busy all the time
+		Open:        func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
+		Find:        func(path string) (io.ReadCloser, error) { return files.Open(path) },
+		WriteFile:   writeFile,
+		Listen:      func(address string) (net.Listener, error) { return net.Listen("tcp", address) },
+		OnLongRun:   func() { debug.SetMemoryLimit(160 << 20) }, // a long-running command should use little memory
+		OnLargeHeap: func() { debug.SetMemoryLimit(420 << 20) }, // a lower limit would keep the collector busy all the time
 	}, os.Args[1:]))
 }
 

@@ -35,7 +35,7 @@ func Compare(rows []Row) []Case {
 		if c.Setup != nil {
 			c.Estimated, c.Err = estimate.Figures(c.Setup, unlimited(c.Card))
 			if told := *c.Setup; c.Skipped() > 0 && c.Err == nil {
-				told.LeftOut = c.Skipped()
+				told.SkippedUpdates = c.Skipped()
 				c.WithSkips, c.Err = estimate.Figures(&told, unlimited(c.Card))
 			}
 		}

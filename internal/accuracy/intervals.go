@@ -137,7 +137,7 @@ var kinds = []struct {
 	{"option", func(c *Case) []string { return estimate.Options(c.Setup) }},
 }
 
-const judgement = `
+const judgment = `
 ## The intervals, judged out of sample
 
 Each estimate has an interval for the peak of reserved memory. It covers everything that cannot be known before the run (updates that
@@ -150,7 +150,7 @@ the median width of the interval as a share of the estimate.
 // intervals writes the section on intervals.
 func (r *Report) intervals(b *strings.Builder) {
 	all := judge(r.judged())
-	b.WriteString(judgement)
+	b.WriteString(judgment)
 	for _, k := range kinds {
 		fmt.Fprintf(b, "\n| %s | runs | inside, without the run | inside, without its family | width |\n| --- | ---: | ---: | ---: | ---: |\n", k.name)
 		for _, h := range heldBy(all, k.names) {

@@ -6,7 +6,7 @@
 // # What it models
 //
 // PyTorch allocates segments from the driver and splits them into blocks. A freed block goes into a free set, where
-// it waits for a request that it fits, and is merged with its neighbours once they are free too. Which block a
+// it waits for a request that it fits, and is merged with its neighbors once they are free too. Which block a
 // request gets affects how the next ones fit, so peaks cannot be computed from sizes alone: the requests have to be
 // played. Given the same requests, version, options and segment addresses, this package reaches the same state as the
 // original after every event, to the byte.
@@ -18,7 +18,7 @@
 //	  → flush the whole cache, grow → out of memory
 //	split the block when enough is left over → count
 //
-// A free goes the other way: count → wait for other CUDA streams → merge with the neighbours → into the free set.
+// A free goes the other way: count → wait for other CUDA streams → merge with the neighbors → into the free set.
 //
 // Versions differ in details; [Version] and the rules in version.go list them. The rules were read from
 // c10/cuda/CUDACachingAllocator.cpp in 2.1 to 2.12 and compared with that code running against a counting driver.

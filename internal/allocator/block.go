@@ -2,7 +2,7 @@
 
 package allocator
 
-// block is a part of a segment. prev and next are its neighbours in the same segment by address; 0 means none, so a
+// block is a part of a segment. prev and next are its neighbors in the same segment by address; 0 means none, so a
 // block with neither is a whole segment.
 //
 // Adjacent free blocks are always merged, unless only one of them is mapped.
@@ -89,7 +89,7 @@ func (a *Allocator) linkAfter(i, b int32) {
 	}
 }
 
-// merge merges the neighbour src into dst and returns how many bytes dst gained. It returns 0 if the neighbour is
+// merge merges the neighbor src into dst and returns how many bytes dst gained. It returns 0 if the neighbor is
 // in use or pending, or if only one of the two is mapped.
 func (a *Allocator) merge(dst, src int32) uint64 {
 	if src == 0 {

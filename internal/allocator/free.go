@@ -4,7 +4,7 @@ package allocator
 
 // A free has two halves. The program's half is immediate: the block no longer counts as allocated. The allocator's
 // half waits until every other CUDA stream that used the block has passed the point of the free. Only then is the
-// block inactive, merged with its neighbours and available again.
+// block inactive, merged with its neighbors and available again.
 
 // pendingFrees are the blocks between the two halves of a free.
 type pendingFrees struct {
@@ -123,7 +123,7 @@ func (a *Allocator) complete(i int32) {
 	a.endWait(i)
 }
 
-// put does the allocator's half of a free: it merges the block with its neighbours and adds it to the free
+// put does the allocator's half of a free: it merges the block with its neighbors and adds it to the free
 // set.
 func (a *Allocator) put(i int32) {
 	b := &a.blocks[i]

@@ -55,7 +55,7 @@ func (w *walk) chain(head int32) error {
 			case n.pool != b.pool || n.stream != b.stream || n.vrange != b.vrange:
 				return fmt.Errorf("block %d: its successor is in another segment", i)
 			case b.idle() && n.idle() && b.mapped() == n.mapped():
-				return fmt.Errorf("blocks %d and %d are free neighbours but not merged", i, next)
+				return fmt.Errorf("blocks %d and %d are free neighbors but not merged", i, next)
 			}
 		}
 		w.count(i, b)

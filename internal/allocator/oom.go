@@ -56,7 +56,7 @@ func (e *OutOfMemoryError) Error() string {
 	return b.String()
 }
 
-// capacity returns the word "capacity", which 2.1 misspelt. The misspelling is kept because people search logs
+// capacity returns the word "capacity", which 2.1 misspelled. The misspelling is kept because people search logs
 // for the exact text.
 func (e *OutOfMemoryError) capacity() string {
 	if !e.Version.AtLeast(2) {

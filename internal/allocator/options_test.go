@@ -94,7 +94,7 @@ func TestParseOptionsErrors(t *testing.T) {
 		{"roundup_power2_divisions:[4:3]", 11, "power of two or 0"},
 		{"roundup_power2_divisions:[4:2", 11, "no closing ]"},
 		{"roundup_bypass_threshold_mb:64", 11, "unknown"},
-		{"backend:cudaMallocAsync", 11, "not modelled"},
+		{"backend:cudaMallocAsync", 11, "not modeled"},
 		{"backend:other", 11, "must be native"},
 	}
 	for _, test := range tests {

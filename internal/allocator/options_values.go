@@ -15,7 +15,7 @@ func (p *parser) backend(key string) error {
 	case "native":
 		return nil
 	case "cudaMallocAsync":
-		return fmt.Errorf("%s:%s: the driver then manages memory, which is not modelled; use native", key, name)
+		return fmt.Errorf("%s:%s: the driver then manages memory, which is not modeled; use native", key, name)
 	default:
 		return fmt.Errorf("%s:%s: must be native or cudaMallocAsync", key, name)
 	}

@@ -18,14 +18,14 @@ var confs = []string{
 	"expandable_segments:True,garbage_collection_threshold:0.8,roundup_power2_divisions:16",
 }
 
-// deed is one operation on an allocator under test, with a parameter.
-type deed struct {
+// operation is one operation on an allocator under test, with a parameter.
+type operation struct {
 	op     byte
 	amount uint64
 }
 
 // size maps the parameter to the sizes that matter: tiny, around the limits, and large enough to fill the card.
-func (d deed) size() uint64 {
+func (d operation) size() uint64 {
 	borders := [...]uint64{1, 512, 1 << 20, 10 << 20, 20 << 20, 64 << 20}
 	if d.amount%3 == 0 {
 		return borders[d.amount/3%6] + d.amount/18%3 - d.amount/54%2
@@ -52,7 +52,7 @@ func newSubject(minor, conf uint64) (*subject, error) {
 }
 
 // do performs one operation. Errors that PyTorch would raise too are not failures.
-func (s *subject) do(d deed) error {
+func (s *subject) do(d operation) error {
 	stream := d.amount % 7 / 5 * 0x1000
 	switch d.op % 16 {
 	default:
@@ -121,8 +121,8 @@ func TestInvariants(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		ops := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) deed {
-			return deed{rapid.Byte().Draw(t, "op"), rapid.Uint64().Draw(t, "amount")}
+		ops := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) operation {
+			return operation{rapid.Byte().Draw(t, "op"), rapid.Uint64().Draw(t, "amount")}
 		}), 1, 200).Draw(t, "deeds")
 		for _, d := range ops {
 			if err := s.do(d); err != nil {
@@ -143,7 +143,7 @@ func TestInvariantsAtRandom(t *testing.T) {
 			continue // an option that this version does not have
 		}
 		for i := range 300 {
-			d := deed{byte(r.IntN(16)), r.Uint64()}
+			d := operation{byte(r.IntN(16)), r.Uint64()}
 			if d.op >= 14 && i%5 > 0 {
 				continue
 			}
@@ -165,7 +165,7 @@ func TestFreeEverything(t *testing.T) {
 			t.Skip(err)
 		}
 		for _, n := range rapid.SliceOfN(rapid.Uint64(), 1, 60).Draw(t, "amounts") {
-			if err := s.do(deed{byte(n % 14), n}); err != nil {
+			if err := s.do(operation{byte(n % 14), n}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -192,7 +192,7 @@ func TestRestoreRoundTrip(t *testing.T) {
 			t.Skip(err)
 		}
 		for _, n := range rapid.SliceOfN(rapid.Uint64(), 1, 60).Draw(t, "amounts") {
-			if err := s.do(deed{byte(n % 14), n}); err != nil {
+			if err := s.do(operation{byte(n % 14), n}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -228,7 +228,7 @@ func FuzzAllocator(f *testing.F) {
 			t.Skip(err)
 		}
 		for ; len(program) >= 9 && len(s.held) < 500; program = program[9:] {
-			d := deed{op: program[0]}
+			d := operation{op: program[0]}
 			for _, b := range program[1:9] {
 				d.amount = d.amount<<8 | uint64(b)
 			}

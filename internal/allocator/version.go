@@ -19,7 +19,7 @@ type Version struct {
 // 2.12.
 var Latest = Version{2, 12}
 
-// Oldest is the first version modelled, which introduced expandable segments.
+// Oldest is the first version modeled, which introduced expandable segments.
 var Oldest = Version{2, 1}
 
 // ParseVersion parses torch.__version__: "2.11", "2.11.0+cu130", "2.12.0a0+gitdea39b1". A version whose rules have
@@ -52,7 +52,7 @@ func endsCleanly(rest string) bool {
 
 func (v Version) check() error {
 	if v.Major != 2 || v.Minor < Oldest.Minor || v.Minor > Latest.Minor+1 {
-		return fmt.Errorf("the allocator of PyTorch %s is not modelled; versions %s to %s are", v, Oldest, Latest)
+		return fmt.Errorf("the allocator of PyTorch %s is not modeled; versions %s to %s are", v, Oldest, Latest)
 	}
 	return nil
 }

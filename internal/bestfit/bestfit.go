@@ -25,7 +25,7 @@ const (
 	roundLarge  = allocator.RoundLarge
 )
 
-// block is a part of a segment; prev and next are its neighbours by address, 0 means none.
+// block is a part of a segment; prev and next are its neighbors by address, 0 means none.
 type block struct {
 	tie, size  uint64 // among equal sizes, the lowest tie wins
 	prev, next int32
@@ -125,7 +125,7 @@ func (p *Player) Moment(r *Request, stream uint16) {
 	}
 }
 
-// Free frees a block and merges it with its free neighbours.
+// Free frees a block and merges it with its free neighbors.
 func (p *Player) Free(i int32) {
 	b := &p.blocks[i]
 	p.allocated -= b.size

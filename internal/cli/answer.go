@@ -40,8 +40,8 @@ func answer[A any](env Env, json bool, status func() string, rs requests, ask fu
 				return failed, err
 			}
 		}
-		if asked++; asked == many && env.GoesOn != nil {
-			env.GoesOn()
+		if asked++; asked == many && env.OnLongRun != nil {
+			env.OnLongRun()
 		}
 	}
 	return failed, verdict(failed, asked, last, json)

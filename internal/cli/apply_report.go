@@ -108,7 +108,7 @@ func (r *applyReport) end() string {
 	return fmt.Sprintf("%d files changed. The old ones are kept as .backup; snug revert restores them.", n)
 }
 
-// paintDiff colours a line of a diff.
+// paintDiff colors a line of a diff.
 func paintDiff(s term.Screen, line string) string {
 	text := strings.TrimRight(line, "\r\n")
 	ending := line[len(text):]

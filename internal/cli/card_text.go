@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// A card comes from the catalogue, or only its memory is known, or it is a catalogue card with different
+// A card comes from the catalog, or only its memory is known, or it is a catalog card with different
 // memory: --gpu L4 --gpu-memory 30 is like an L4 in everything but memory.
 
 // called returns the name of a card within a sentence.

@@ -60,8 +60,8 @@ type Env struct {
 	CPUs           int                                        // number of processors; 0 if unknown
 	Environ        func() []string                            // the environment of the commands that snug starts
 	Runner         run.Runner                                 // starts those commands; if nil, they run on this machine
-	GoesOn         func()                                     // called when a command will take a long time; may be nil
-	HoldsMuch      func()                                     // called when a command will keep many simulations in memory; may be nil
+	OnLongRun      func()                                     // called when a command will take a long time; may be nil
+	OnLargeHeap    func()                                     // called when a command will keep many simulations in memory; may be nil
 	Listen         func(address string) (net.Listener, error) // opens a port for snug serve
 	Build          Build                                      // identifies this build of snug
 }

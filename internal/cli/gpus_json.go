@@ -4,7 +4,7 @@ package cli
 
 import "snug/internal/gpu"
 
-// cardAnswer is the JSON of a card in the catalogue.
+// cardAnswer is the JSON of a card in the catalog.
 type cardAnswer struct {
 	Name            string             `json:"name"`
 	Maker           gpu.Maker          `json:"maker"`
@@ -44,10 +44,10 @@ type machineAnswer struct {
 	Notes   []string        `json:"notes,omitempty"`
 }
 
-// deviceAnswer is a device and the catalogue card that is used to plan for it.
+// deviceAnswer is a device and the catalog card that is used to plan for it.
 type deviceAnswer struct {
 	gpu.Device
-	Card string `json:"card,omitempty"` // its name in the catalogue
+	Card string `json:"card,omitempty"` // its name in the catalog
 }
 
 type attemptAnswer struct {
@@ -61,7 +61,7 @@ func newMachineAnswer(m *gpu.Machine) machineAnswer {
 		a.Drivers = []gpu.Driver{}
 	}
 	for _, d := range m.Devices {
-		a.GPUs = append(a.GPUs, deviceAnswer{d, catalogueName(d)})
+		a.GPUs = append(a.GPUs, deviceAnswer{d, catalogName(d)})
 	}
 	for _, t := range m.Tried {
 		answer := attemptAnswer{Source: t.Source}
@@ -73,8 +73,8 @@ func newMachineAnswer(m *gpu.Machine) machineAnswer {
 	return a
 }
 
-// catalogueName returns the device's name in the catalogue, or "" if it is not in it.
-func catalogueName(d gpu.Device) string {
+// catalogName returns the device's name in the catalog, or "" if it is not in it.
+func catalogName(d gpu.Device) string {
 	if name := d.Card().Name; name != d.Name {
 		return name
 	}

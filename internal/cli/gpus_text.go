@@ -89,8 +89,8 @@ const deviceIndent = "     "
 // device describes one GPU: a line with its name, one with its memory, then the processes that use it.
 func (r machineReport) device(d gpu.Device) []string {
 	facts := []string{fmt.Sprintf("%3d  %s", d.Index, r.screen.Paint(term.Bold, d.Name))}
-	if name := catalogueName(d); name == "" {
-		facts = append(facts, "not in the catalogue")
+	if name := catalogName(d); name == "" {
+		facts = append(facts, "not in the catalog")
 	} else if name != strings.TrimPrefix(d.Name, "NVIDIA ") {
 		facts = append(facts, "--gpu "+name)
 	}

@@ -225,8 +225,8 @@ func (o *optimizeOptions) plans(ctx context.Context, env Env, s *setup.Setup, wh
 		r.Reserve += uint64(size)
 	}
 	if len(where.cards) > 1 {
-		if env.HoldsMuch != nil {
-			env.HoldsMuch()
+		if env.OnLargeHeap != nil {
+			env.OnLargeHeap()
 		}
 		return plan.SearchAll(ctx, r, where.cards)
 	}

@@ -61,7 +61,7 @@ func (o *optimizeOptions) rewritten(env Env, t *today, flags map[string]any, wan
 	if err != nil {
 		return false, nil
 	}
-	r, err := all(o.requestsOver(env, lay(flags, o.modelled(env, maps.Clone(p.Fields())))))
+	r, err := all(o.requestsOver(env, lay(flags, o.modeled(env, maps.Clone(p.Fields())))))
 	if err != nil || r[0].err != nil {
 		return true, nil
 	}

@@ -140,7 +140,7 @@ func (r planReport) speed(c *plan.Choice) string {
 // sideBySide shows the current settings next to the recommended ones.
 func (r planReport) sideBySide(b *strings.Builder) {
 	now, then := r.Current.Estimate.Setup.AsRecorded(), r.Recommended.Estimate.Setup.AsRecorded()
-	t := term.Table{Header: []string{"", r.today(), "recommended"}, Indent: 2}
+	t := term.Table{Header: []string{"", r.label(), "recommended"}, Indent: 2}
 	for _, row := range setup.Rows(now, then) {
 		if row[1] == row[2] {
 			row[2] = "unchanged"
@@ -165,12 +165,12 @@ func (r planReport) sideBySide(b *strings.Builder) {
 	r.table(b, t)
 }
 
-// today returns the label of what the recommendation is compared with.
-func (r planReport) today() string {
+// label returns the heading of what the recommendation is compared with.
+func (r planReport) label() string {
 	if r.noToday {
 		return "at batch 1"
 	}
-	return "today"
+	return "now"
 }
 
 // listed returns a row whose columns contain lists, with one item per line.

@@ -130,17 +130,17 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		t.example = true
 		return lay(over, example()), nil
 	}
-	project.Uses(transformersOf(over))
+	project.SetTransformers(transformersOf(over))
 	if gpus := o.gpus(); gpus > 0 || o.nodes > 1 {
-		project.Spans(max(gpus, 1) * o.nodes)
+		project.SetGPUs(max(gpus, 1) * o.nodes)
 	}
 	if d, ok := over["dist"].(map[string]any); ok && !o.flags.Changed("dist") {
 		delete(d, "kind") // the kind comes from the files, or is DistributedDataParallel by default
 	}
 	t.given = givenOver(project, over)
 	started := o.commanded(project, over)
-	started.RunsAs(project.Run)
-	files, dropped := beneath(o.modelled(env, started.Fields()), over)
+	started.CopySettings(project.Run)
+	files, dropped := beneath(o.modeled(env, started.Fields()), over)
 	fields := lay(over, files)
 	if o.recorded != "" { // the recording already contains their effects
 		delete(fields, "lora")

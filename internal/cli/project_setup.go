@@ -53,9 +53,9 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	if project = p.commanded(project, over); project == nil {
 		return f.requestsOver(env, over)
 	}
-	project.Uses(transformersOf(over))
-	project.Spans(f.gpus())
-	files, dropped := beneath(p.modelled(env, project.Fields()), over)
+	project.SetTransformers(transformersOf(over))
+	project.SetGPUs(f.gpus())
+	files, dropped := beneath(p.modeled(env, project.Fields()), over)
 	fields := lay(over, files)
 	p.withReader(project, fields)
 	f.follows(project, over)

@@ -15,10 +15,10 @@ import (
 // profileFile is the usual name of a project's profile.
 const profileFile = "memory" + profileExt
 
-// modelled returns the fields of a project's files. If they name no model, as for a user's own code, it
+// modeled returns the fields of a project's files. If they name no model, as for a user's own code, it
 // adds the profile next to them as the model. A profile named in snug.yaml is relative to the project's
 // folder.
-func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
+func (f *projectFlags) modeled(env Env, fields map[string]any) map[string]any {
 	m, _ := fields["model"].(map[string]any)
 	if name, _ := m["profile"].(string); name != "" && !filepath.IsAbs(name) {
 		m["profile"] = filepath.Join(f.folder, name)

@@ -86,8 +86,8 @@ func runServe(ctx context.Context, env Env, o serveOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	if env.GoesOn != nil {
-		env.GoesOn()
+	if env.OnLongRun != nil {
+		env.OnLongRun()
 	}
 	fmt.Fprintf(env.Stdout, "%s\nPress Ctrl-C to stop.\n", address(listener, host, o.token))
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

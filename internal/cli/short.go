@@ -64,7 +64,7 @@ func (m edge) short(card gpu.Card, fp32 bool) string {
 
 // shortPlans writes one line for each plan: the settings that change, their memory and speed.
 func shortPlans(w io.Writer, s term.Screen, plans []*plan.Plan, noToday bool) error {
-	if len(plans) > 1 { // speeds in one unit, even if today's run fits only some of the cards
+	if len(plans) > 1 { // speeds in one unit, even if the current run fits only some of the cards
 		noToday = noToday || slices.ContainsFunc(plans, func(p *plan.Plan) bool { return !fits(p.Current) })
 	}
 	for _, p := range plans {

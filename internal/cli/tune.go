@@ -40,7 +40,7 @@ type tuneOptions struct {
 const tuneLong = `Find the fastest settings that fit, by short trials of your own command.
 
 Starts with the settings that snug predicts to be fastest, verifies them, and
-then tries neighbours that may be faster: another batch, checkpointing off, a
+then tries neighbors that may be faster: another batch, checkpointing off, a
 fused optimizer. The effective batch (batch x accumulation x GPUs) is kept. Each
 trial runs the command after -- for up to --max-steps steps, fewer if its speed
 is known earlier, and waits until the GPU memory is free again. Values go where

@@ -115,7 +115,7 @@ func (t *tuner) cancelLeft(ctx context.Context) {
 	}
 	for _, j := range left {
 		if err := t.cluster.runner.Cancel(ctx, j.Folder); err == nil && j.Job != "" {
-			t.env.say(fmt.Sprintf("job %s from an earlier snug tune is no longer needed; cancelling it", j.Job))
+			t.env.say(fmt.Sprintf("job %s from an earlier snug tune is no longer needed; canceling it", j.Job))
 		}
 		t.dropJob(j.Folder)
 	}

@@ -17,14 +17,14 @@ import (
 // On a cluster, a trial is a job, and several run at once. A job can end without a result:
 //
 //	preempted, or its node failed   it is run again, up to mostLost times
-//	cancelled externally            its candidate is skipped and reported; after mostCancelled in a row, the tune stops
+//	canceled externally            its candidate is skipped and reported; after mostCanceled in a row, the tune stops
 //
-// Jobs still in the queue when the tune ends or snug is interrupted are cancelled. If snug is killed, its jobs continue,
+// Jobs still in the queue when the tune ends or snug is interrupted are canceled. If snug is killed, its jobs continue,
 // and the next snug follows them.
 
 const (
-	mostLost      = 3
-	mostCancelled = 2
+	mostLost     = 3
+	mostCanceled = 2
 )
 
 // flight is a trial that runs as a job.
@@ -41,9 +41,9 @@ type flight struct {
 // flights are the running trials.
 type flights struct {
 	*tuner
-	list      []*flight
-	landed    chan *flight
-	cancelled int // number of cancelled jobs in a row
+	list     []*flight
+	landed   chan *flight
+	canceled int // number of canceled jobs in a row
 }
 
 // climbJobs runs trials as jobs until the climb ends.
@@ -211,7 +211,7 @@ func (j *flights) land(ctx context.Context, f *flight) error {
 		j.remove(f)
 		return j.again(ctx, f)
 	}
-	j.cancelled, f.landed = 0, true
+	j.canceled, f.landed = 0, true
 	j.record()
 	return nil
 }
@@ -238,7 +238,7 @@ func (j *flights) remove(f *flight) {
 // again handles a job that ended without a result: it runs the trial again, or skips it.
 func (j *flights) again(ctx context.Context, f *flight) error {
 	why := f.result.Why
-	if f.trial.Outcome.Fate != run.Cancelled && f.lost < mostLost {
+	if f.trial.Outcome.Fate != run.Canceled && f.lost < mostLost {
 		j.env.say(fmt.Sprintf("%s: %s; running it again", f.Name(), why))
 		j.started--
 		return j.launch(ctx, &flight{Candidate: f.Candidate, lost: f.lost + 1})
@@ -248,12 +248,12 @@ func (j *flights) again(ctx context.Context, f *flight) error {
 	j.notes = append(j.notes, fmt.Sprintf("%s was not measured, because %s; to try it, run snug tune again", f.Name(), why))
 	j.climb.Skip(f.Candidate)
 	j.record()
-	if f.trial.Outcome.Fate == run.Cancelled {
-		j.cancelled++
+	if f.trial.Outcome.Fate == run.Canceled {
+		j.canceled++
 	}
-	if j.cancelled >= mostCancelled {
-		return &record.ExitError{Code: 1, Text: fmt.Sprintf("%d jobs in a row were cancelled externally, so no more are submitted; %s saved, and the same command continues from there",
-			j.cancelled, wereKept(j.climb.Runs()))}
+	if j.canceled >= mostCanceled {
+		return &record.ExitError{Code: 1, Text: fmt.Sprintf("%d jobs in a row were canceled externally, so no more are submitted; %s saved, and the same command continues from there",
+			j.canceled, wereKept(j.climb.Runs()))}
 	}
 	return nil
 }

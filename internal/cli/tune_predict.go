@@ -280,7 +280,7 @@ func unfollowable(s *setup.Setup, err error) bool {
 		return false
 	}
 	var field *setup.FieldError
-	var beyond estimate.Beyond
+	var beyond estimate.LimitError
 	return errors.Is(err, setup.ErrUnknownModel) || errors.As(err, &beyond) || errors.As(err, &field) && field.Field == "loop"
 }
 
@@ -317,7 +317,7 @@ func (t *tuner) planned(ctx context.Context, s *setup.Setup, variant setup.Value
 		return nil, err
 	}
 	if variant == nil {
-		t.current = found.Today
+		t.current = found.Current
 	}
 	var out []tune.Candidate
 	for _, c := range found.Candidates {

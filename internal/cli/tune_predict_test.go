@@ -23,7 +23,7 @@ func TestUnfollowable(t *testing.T) {
 	}{
 		{"no error", own, nil, false},
 		{"a loop without a known model", own, setup.Wrong("{loop} train.py: it calls no model that snug knows"), true},
-		{"a run that is too long", own, estimate.Beyond{}, true},
+		{"a run that is too long", own, estimate.LimitError{}, true},
 		{"a model that is not simulated", own, setup.Unsimulated("train.py builds its own model"), true},
 		{"a wrong setting", own, setup.Wrong("{batch} is 0"), false},
 		{"an error of the machine", own, errors.New("disk full"), false},

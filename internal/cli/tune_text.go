@@ -23,7 +23,7 @@ func (t *tuner) resultText(c tune.Candidate, r tune.Result) string {
 	if r.Reserved > 0 {
 		text := fmt.Sprintf("%v reserved at the peak", units.Bytes(r.Reserved))
 		if c.Predicted > 0 {
-			text += ", " + tune.Parted(c, r)
+			text += ", " + tune.ComparePeak(c, r)
 		}
 		parts = append(parts, text)
 	}

@@ -204,8 +204,8 @@ func (o *watchOptions) interval() time.Duration {
 // runWatch opens the sources and sinks that the flags name, processes events until the end, and returns the
 // verdict.
 func runWatch(ctx context.Context, env Env, o *watchOptions) error {
-	if env.GoesOn != nil {
-		env.GoesOn()
+	if env.OnLongRun != nil {
+		env.OnLongRun()
 	}
 	s, err := newWatching(env, o)
 	if err != nil {

@@ -25,17 +25,17 @@ import (
 
 // watching is the state of one snug watch.
 type watching struct {
-	env     Env
-	o       *watchOptions
-	watcher *watch.Watcher
-	sinks   []export.Sink
-	command *live.Command // nil if none is started
-	signals chan os.Signal
-	speed   func() float64 // the speed of a replay
-	failed  error          // the error of a sink
-	seen    map[watch.State]bool
-	expects *expecting     // nil if nothing is predicted
-	parted  *watch.Parting // the first step that differed, once reported
+	env       Env
+	o         *watchOptions
+	watcher   *watch.Watcher
+	sinks     []export.Sink
+	command   *live.Command // nil if none is started
+	signals   chan os.Signal
+	speed     func() float64 // the speed of a replay
+	failed    error          // the error of a sink
+	seen      map[watch.State]bool
+	expects   *expecting       // nil if nothing is predicted
+	deviation *watch.Deviation // the first step that differed, once reported
 }
 
 // newWatching opens the sources and sinks that the flags name.
@@ -250,9 +250,9 @@ func (s *watching) predict(ctx context.Context, e watch.Event, stop func()) {
 
 // compare reports the first step that differs from the prediction.
 func (s *watching) compare(e watch.Event) {
-	if s.parted == nil && e.Kind == watch.KindStep {
-		if s.parted = s.watcher.Parted(); s.parted != nil {
-			s.noteEvent("the run differs from its prediction: " + s.parted.Why)
+	if s.deviation == nil && e.Kind == watch.KindStep {
+		if s.deviation = s.watcher.Deviation(); s.deviation != nil {
+			s.noteEvent("the run differs from its prediction: " + s.deviation.Why)
 		}
 	}
 }

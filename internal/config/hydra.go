@@ -32,7 +32,7 @@ func (p *Project) Override(e change.Edit) string {
 		if l.File != e.File || slices.ContainsFunc(key, func(k string) bool { return !hydraKey.In(k) }) {
 			continue
 		}
-		found, err := p.Primary.Tree.Stands(key)
+		found, err := p.Primary.Tree.LastSet(key)
 		switch {
 		case err == nil && found.File == e.File:
 			return fmt.Sprintf("%s=%v", dotted(key), e.Value)

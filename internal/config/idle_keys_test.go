@@ -230,7 +230,7 @@ func heard(t *testing.T, a *systems.System, b keyBase, path string, value any) s
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	p.Spans(b.gpus)
+	p.SetGPUs(b.gpus)
 	fields := p.Fields()
 	out, err := json.Marshal([]any{fields, p.Warnings(fields), p.Missing(), p.Accumulation()})
 	if err != nil {

@@ -27,7 +27,7 @@ var large = []struct{ name, file, before, line string }{
 	{"uses of one variable", "train.sh", "A=1\npython train.py --batch_size 8 \\\n", "  --flag_%d $A \\\n"},
 	{"keys of TOML", "train.toml", "batch_size = 8\n", "key_%d = 1\n"},
 	{"tables of TOML", "train.toml", "batch_size = 8\n", "[t_%d]\nprecision = 'bf16'\n"},
-	{"keys that are misspelt", "train.yaml", "per_device_train_batch_size: 8\noutput_dir: x\n", "gradient_acumulation_steps_%d: 1\n"},
+	{"keys that are misspelled", "train.yaml", "per_device_train_batch_size: 8\noutput_dir: x\n", "gradient_acumulation_steps_%d: 1\n"},
 	{"keys of JSON", "ds.json", "{\"train_micro_batch_size_per_gpu\": 8, \"zero_optimization\": {\"stage\": 2},\n", "\"key_%d\": [1, {\"a\": 2}],\n"},
 }
 

@@ -60,7 +60,7 @@ func TestKnownProgram(t *testing.T) {
 // TestDocumentedCommand checks that a program that no script starts is read with the first command in its docstring, which
 // is never changed.
 func TestDocumentedCommand(t *testing.T) {
-	const program = `# a licence
+	const program = `# a license
 """
 Usage:
 

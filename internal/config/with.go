@@ -40,7 +40,7 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.RunsAs(p.Run)
+	q.CopySettings(p.Run)
 	return q, nil
 }
 

@@ -13,7 +13,7 @@
 // bytes at the card's bandwidth. The rules are in kernels.go, a card's capabilities in rates.go, and measured
 // values in constants.go.
 //
-// Data loading is not modelled.
+// Data loading is not modeled.
 package cost
 
 import "snug/internal/shadow"

@@ -92,7 +92,7 @@ func TestGathersOverlap(t *testing.T) {
 	}
 }
 
-// TestEveryCardIsTimed checks that the catalogue has the data that the clock needs for every card.
+// TestEveryCardIsTimed checks that the catalog has the data that the clock needs for every card.
 func TestEveryCardIsTimed(t *testing.T) {
 	for _, c := range gpu.Cards() {
 		r, ok := RatesOf(c)

@@ -36,8 +36,8 @@ func (r Rates) between(n int) float64 {
 	return link
 }
 
-// RatesOf returns the speed of a card in the catalogue, and false if it is unknown. The figures themselves are in
-// gpu/catalogue_*.go and gpu/links.go.
+// RatesOf returns the speed of a card in the catalog, and false if it is unknown. The figures themselves are in
+// gpu/catalog_*.go and gpu/links.go.
 func RatesOf(c gpu.Card) (Rates, bool) {
 	r := Rates{
 		Bandwidth: c.Bandwidth,
@@ -56,7 +56,7 @@ func RatesOf(c gpu.Card) (Rates, bool) {
 	return r, r.Bandwidth > 0 && r.Single > 0 && r.SMs > 0
 }
 
-// olderShare is the share of Hopper's and data-centre Blackwell's matrix rate that kernels written for Ampere
+// olderShare is the share of Hopper's and data-center Blackwell's matrix rate that kernels written for Ampere
 // reach. These cards run at full speed only with new instructions (wgmma, tcgen05), which neither flash attention
 // 2 nor the memory-efficient kernel uses. For mma.sync alone, without the rest of a kernel, 62.9 % was measured
 // on the H100 (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via
@@ -73,7 +73,7 @@ func older(c gpu.Card) float64 {
 	return rate
 }
 
-// sustained returns the share of the data sheet's matrix rates that large products reach. On the data-centre cards
+// sustained returns the share of the data sheet's matrix rates that large products reach. On the data-center cards
 // the power limit lowers the clock: 715 of 989 TFLOP/s were measured on the H200, and the same share in TF32 and
 // float32. For the A100 and the H100, published maxima are 86 and 80 % (Bekman, "Machine Learning Engineering",
 // maximum achievable matmul FLOPS); 0.8 and 0.75 keep their ratio. GeForce cards are limited to half the chip's

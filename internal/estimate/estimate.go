@@ -199,7 +199,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 			a, err = nil, fmt.Errorf("simulating %s failed; this is a bug in snug: %v", s.Model.Title(), p)
 		}
 	}()
-	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
+	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.SkippedUpdates)
 	o.Folds, o.MaxEvents = true, eventsOf(s)
 	rates, timed := cost.RatesOf(card)
 	timed = timed && card.Total > 0 && s.Lengths == nil // a card was named, and all steps take equally long
@@ -209,7 +209,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 	}
 	result, err := simulate.Run(s, o)
 	if err != nil {
-		return nil, beyond(s, 0, err)
+		return nil, limitError(s, 0, err)
 	}
 	a = &Answer{
 		ID: s.ID, Setup: s, Card: card, Run: result, Params: result.Params, Trainable: result.Trainable,

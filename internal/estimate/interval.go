@@ -49,15 +49,15 @@ func (r Range) Around(least, most uint64) [2]uint64 {
 // High returns how much more than estimated a run of this kind may reserve on a card, based on the errors of past
 // estimates: those on this machine if there are any, otherwise those in the table of residuals.
 func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
-	r := Usual(s, card)
+	r := UsualErrors(s, card)
 	if here != nil {
 		r = *here
 	}
 	return uint64(max(r.High*float64(peak), segment))
 }
 
-// Usual returns the range of estimation errors for runs of this kind on a card.
-func Usual(s *setup.Setup, card gpu.Card) Range {
+// UsualErrors returns the range of estimation errors for runs of this kind on a card.
+func UsualErrors(s *setup.Setup, card gpu.Card) Range {
 	if p := Profile(s); p != nil {
 		return outsideProfile(s).with(p.Residual())
 	}

@@ -42,18 +42,18 @@ func eventsOf(s *setup.Setup) int {
 // farTooLarge is the factor by which a run must exceed every card in a search for its exact figures not to matter.
 const farTooLarge = 4
 
-// Beyond means that a run is longer or larger than can be simulated.
-type Beyond struct{ error }
+// LimitError means that a run is longer or larger than can be simulated.
+type LimitError struct{ error }
 
 // Unwrap returns the error that names the field.
-func (b Beyond) Unwrap() error { return b.error }
+func (b LimitError) Unwrap() error { return b.error }
 
 // playLoops plays a run whose loops are folded.
 func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limit uint64, o playing) (out played, err error) {
 	p := r.player
 	if p == nil {
 		if p, err = loops.New(v, r.loops); err != nil {
-			return out, beyond(s, o.work, err)
+			return out, limitError(s, o.work, err)
 		}
 	}
 	if r.again {
@@ -70,27 +70,27 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	out.Result, err = p.Play(allocator.NewDriver(total, card.Outside), how)
 	out.requested, out.retries, out.work = p.PeakRequested(), p.Retries(), p.Work()
 	out.flushed = p.Flushed()
-	return out, beyond(s, o.work, err)
+	return out, limitError(s, o.work, err)
 }
 
 // left returns the work that remains for a play; at least one step.
 func (o *playing) left() int { return max(o.work-o.spent, 1) }
 
-// beyond returns an error that names the field that makes a run too long or too large, the limit, and what to do.
-func beyond(s *setup.Setup, work int, err error) error {
+// limitError returns an error that names the field that makes a run too long or too large, the limit, and what to do.
+func limitError(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
-		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run has more than %s allocations and frees, the limit of the simulation; lower {steps}", s.Steps, millions(maxVaried))}
+		return LimitError{setup.Wrong("{lengths} over {steps} %d: this run has more than %s allocations and frees, the limit of the simulation; lower {steps}", s.Steps, millions(maxVaried))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable() && s.Script.Name != "": // the run has no file that could be changed or recorded
-		return Beyond{setup.Wrong("{loop} %s: with this model it has more than %s allocations and frees, the limit of the simulation; measure the run: snug profile -- <your command>", s.Loop, millions(eventsOf(s)))}
+		return LimitError{setup.Wrong("{loop} %s: with this model it has more than %s allocations and frees, the limit of the simulation; measure the run: snug profile -- <your command>", s.Loop, millions(eventsOf(s)))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable():
-		return Beyond{setup.Wrong("{loop} %s: it has more than %s allocations and frees, the limit of the simulation; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(eventsOf(s)), s.Loop)}
+		return LimitError{setup.Wrong("{loop} %s: it has more than %s allocations and frees, the limit of the simulation; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(eventsOf(s)), s.Loop)}
 	case errors.Is(err, simulate.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run has more than %s allocations and frees, the limit of the simulation, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(eventsOf(s)))}
+		return LimitError{setup.Wrong("{seq} %d with {batch} %d: this run has more than %s allocations and frees, the limit of the simulation, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(eventsOf(s)))}
 	case errors.Is(err, loops.ErrTooLarge):
-		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, the limit for a model that runs token by token; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
+		return LimitError{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, the limit for a model that runs token by token; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
 	case errors.Is(err, loops.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d is too long for %s: it runs token by token, which is simulated up to %s allocator steps and %d memory segments; shorten {seq}", s.Seq, s.Model.Title(), millions(work), maxSegments)}
+		return LimitError{setup.Wrong("{seq} %d is too long for %s: it runs token by token, which is simulated up to %s allocator steps and %d memory segments; shorten {seq}", s.Seq, s.Model.Title(), millions(work), maxSegments)}
 	}
 	return err
 }
@@ -124,9 +124,9 @@ func (r *run) tooLong(s *setup.Setup) error {
 	up := s.Seq * max(maxUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
 	const what = "a model that runs token by token is simulated up to " // the limit follows
 	if s.Allocator != "" {
-		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: with these options "+what+"%s allocations and frees, which this run reaches at {seq} %d; shorten it, or omit {allocator}", s.Seq, s.Allocator, millions(maxUnfolded), up)}
+		return LimitError{setup.Wrong("{seq} %d with {allocator} %s: with these options "+what+"%s allocations and frees, which this run reaches at {seq} %d; shorten it, or omit {allocator}", s.Seq, s.Allocator, millions(maxUnfolded), up)}
 	}
-	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: with that version "+what+"%s allocations and frees, which this run reaches at {seq} %d; shorten it, or use PyTorch 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
+	return LimitError{setup.Wrong("{seq} %d with {versions.torch} %s: with that version "+what+"%s allocations and frees, which this run reaches at {seq} %d; shorten it, or use PyTorch 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
 }
 
 // Plays reports whether a search may play the run with other allocator options. It may not if those options require

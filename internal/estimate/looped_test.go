@@ -86,7 +86,7 @@ func TestTooLong(t *testing.T) {
 		{map[string]any{"seq": 8192.0, "versions": map[string]any{"torch": "2.12"}}, []string{"versions.torch 2.12", "use PyTorch 2.11"}},
 	} {
 		_, err := Estimate(named(t, mamba(c.more)), anyCard())
-		var beyond Beyond
+		var beyond LimitError
 		if !errors.As(err, &beyond) {
 			t.Errorf("%v: %v", c.more, err)
 			continue
@@ -122,7 +122,7 @@ func TestTooLongLoop(t *testing.T) {
 		{File: &pysrc.File{Path: "train.py"}}: "snug profile -- python3 train.py",
 	} {
 		s := &setup.Setup{Script: loop, Loop: loop.Path()}
-		if err := beyond(s, 0, simulate.ErrTooLong); !strings.HasSuffix(err.Error(), want) {
+		if err := limitError(s, 0, simulate.ErrTooLong); !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got %q, want it to end in %q", s.Loop, err, want)
 		}
 	}

@@ -34,7 +34,7 @@ func modelNotes(s *setup.Setup) (out []string) {
 	return out
 }
 
-// NotesNamed is Notes with field names given by name.
+// NotesNamed is Notes with each field name replaced by the result of name.
 func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
 	if n := len(s.Unverified); n > 0 {
@@ -136,7 +136,7 @@ func evaluationNotes(s *setup.Setup) []string {
 	case e.Every > s.Steps:
 		return []string{fmt.Sprintf("evaluation.every is %d, but only %d steps are simulated; one evaluation is simulated after them", e.Every, s.Steps)}
 	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:
-		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each further batch adds %s; set their number with evaluation.batches (--eval-batches)", e.Turns(), units.Bytes(e.Logits()))}
+		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each further batch adds %s; set their number with evaluation.batches (--eval-batches)", e.BatchCount(), units.Bytes(e.Logits()))}
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	say(v.BitsAndBytes != "" && (s.Quantization == nil || s.Quantization.Packed()), "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: it quantizes no weights")
 	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no PEFT adapters are simulated")
 	say(v.PEFT != "" && s.LoRA != nil && s.LoRA.PEFT, "versions.peft is "+v.PEFT+" and has no effect: adapters are simulated as in PEFT "+setup.NewestPEFT)
-	say(v.TRL != "" && s.Loss != setup.TRLLoss && !s.MovedByTRL(), "versions.trl is "+v.TRL+" and has no effect: it affects only TRL's own loss (loss trl)")
+	say(v.TRL != "" && s.Loss != setup.TRLLoss && !s.DependsOnTRL(), "versions.trl is "+v.TRL+" and has no effect: it affects only TRL's own loss (loss trl)")
 	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() < setup.TRLLossRelease, "versions.trl is "+v.TRL+", which computes the loss in pieces of 256 tokens; it is simulated as in TRL "+setup.NewestTRL)
 	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() >= setup.TRLLossRelease, "versions.trl is "+v.TRL+", whose loss is the same as in TRL "+setup.NewestTRL)
 	say(v.Accelerate != "", "versions.accelerate is "+v.Accelerate+" and has no effect: its loop is simulated as in accelerate "+setup.NewestAccelerate)
@@ -190,11 +190,11 @@ func idleVersions(s *setup.Setup) (out []string) {
 func transformersNote(s *setup.Setup) string {
 	v := s.Versions
 	switch {
-	case v.Transformers == "" && s.MovedByTransformers():
+	case v.Transformers == "" && s.DiffersByTransformers():
 		return fmt.Sprintf("models are simulated as in transformers %s, which was current at the time of PyTorch %s; choose another with versions.transformers", v.AssumedTransformers(), v.Torch)
 	case v.Transformers == "":
 		return ""
-	case !s.MovedByTransformers():
+	case !s.DiffersByTransformers():
 		return "versions.transformers is " + v.Transformers + " and has no effect: the simulated parts of this run are the same in transformers " + setup.NewestTransformers
 	}
 	return ""

@@ -71,7 +71,7 @@ func (p *Probe) timeUsual(short *setup.Setup, how simulate.Options) error {
 	flat.Lengths, flat.Steps, flat.Seq = nil, probeSteps, usualLength(short.Tokens())
 	result, err := simulate.Run(&flat, how)
 	if err != nil {
-		return beyond(&flat, 0, err)
+		return limitError(&flat, 0, err)
 	}
 	result.World.DiscardTags()
 	result.World.DiscardTrace()
@@ -115,7 +115,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	}
 	result, err := simulate.Run(&short, how)
 	if err != nil {
-		return nil, beyond(s, 0, err)
+		return nil, limitError(s, 0, err)
 	}
 	p.tape.Finish()
 	made := runOf(result, false)
@@ -149,7 +149,7 @@ func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
 	o.MaxEvents = eventsOf(s)
 	result, err := simulate.Run(s, o)
 	if err != nil {
-		return nil, beyond(s, 0, err)
+		return nil, limitError(s, 0, err)
 	}
 	return runOf(result, false), nil
 }

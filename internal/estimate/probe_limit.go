@@ -42,7 +42,7 @@ func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 
 // verdictOf returns the verdict of a play at a limit.
 func verdictOf(got played, err error) (v Verdict, _ error) {
-	var beyond Beyond
+	var beyond LimitError
 	switch {
 	case errors.As(err, &beyond): // the cache would be flushed endlessly
 		return v, nil

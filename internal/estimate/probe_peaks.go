@@ -31,7 +31,7 @@ func (p *Probe) Peaks() (Peaks, error) {
 // it exceeds the largest card; otherwise its peaks are unknown.
 func (p *Probe) measure() error {
 	got, err := p.play(p.Setup.Allocator, 0, farTooLarge*p.largest)
-	var beyond Beyond
+	var beyond LimitError
 	switch {
 	case errors.As(err, &beyond) && p.largest > 0 && got.requested > p.largest:
 		p.learn(Peaks{endless, endless})

@@ -34,7 +34,7 @@ type Residuals struct {
 
 // Measured holds the errors on one kind of card with one PyTorch version, by group of settings.
 type Measured struct {
-	Card   string           `json:"card"`   // catalogue name of a card of that kind
+	Card   string           `json:"card"`   // catalog name of a card of that kind
 	Torch  string           `json:"torch"`  // release, such as 2.11
 	Groups map[string]Range `json:"groups"` // errors by group of settings
 }

@@ -83,7 +83,7 @@ func (a *Answer) uncertainties() (out []Uncertainty, err error) {
 
 // skippedUpdates simulates the run without its first update, and without any.
 func (a *Answer) skippedUpdates() (o Uncertainty, err error) {
-	if a.Setup.ComputesIn() != "amp-fp16" || a.Setup.LeftOut > 0 {
+	if a.Setup.ComputesIn() != "amp-fp16" || a.Setup.SkippedUpdates > 0 {
 		return o, nil
 	}
 	o.What = Updates
@@ -200,7 +200,7 @@ func (o *Uncertainty) widen(estimated, peak uint64) {
 func (a *Answer) reservedIf(o simulate.Options, leftOut int) (uint64, error) {
 	o.Stop = a.stopped
 	s := *a.Setup
-	s.LeftOut, s.Limit = max(s.LeftOut, leftOut), a.shownLimit()
+	s.SkippedUpdates, s.Limit = max(s.SkippedUpdates, leftOut), a.shownLimit()
 	b, err := tryAs(&s, a.shown(), a.most-a.work, o)
 	if err == nil && b.OOM != nil {
 		err = b.play(gpu.Card{Outside: a.Card.Outside}, 0)

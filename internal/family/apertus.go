@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newApertus makes Apertus: Llama with normalised queries and keys, and the MLP of Nemotron with an activation that
+// newApertus makes Apertus: Llama with normalized queries and keys, and the MLP of Nemotron with an activation that
 // has parameters (transformers/models/apertus/modular_apertus.py).
 func newApertus(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 4096, layers: 32, heads: 32, inter: 14336, vocab: 131072})
@@ -66,6 +66,6 @@ func (x *xielu) Forward(fn *shadow.Frame, input *shadow.Tensor) *shadow.Tensor {
 	alphaN := fn.Let(x.beta.Add(x.alphaN.Softplus()))
 	positive := input.Compare("gt")
 	above := alphaP.Mul(input).Mul(input).Add(x.beta.Mul(input))
-	below := input.Larger("minimum", x.eps).Expm1().Sub(input).Mul(alphaN).Add(x.beta.Mul(input))
+	below := input.Extremum("minimum", x.eps).Expm1().Sub(input).Mul(alphaN).Add(x.beta.Mul(input))
 	return shadow.WhereGrad(positive, above, below)
 }

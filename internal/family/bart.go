@@ -28,8 +28,8 @@ type bartKind struct {
 	attnDrop  float64                                    // default dropout of attention weights
 	act       string                                     // default activation
 	preNorm   bool                                       // attention and MLP come after their norms
-	embedNorm bool                                       // the embeddings are normalised
-	finalNorm bool                                       // the last layer's result is normalised
+	embedNorm bool                                       // the embeddings are normalized
+	finalNorm bool                                       // the last layer's result is normalized
 	unbiased  bool                                       // logits have no bias
 	keepsOnes bool                                       // the decoder's mask has its own variable, so the mask of ones stays alive
 	rebinds   bool                                       // the decoder's position embeddings replace their ids in one variable
@@ -249,14 +249,14 @@ func (l *bartLayer) attend(fn *shadow.Frame, hidden **shadow.Tensor, residual *s
 	l.after(fn, hidden, norm)
 }
 
-// before normalises the input of attention or MLP, if norms come first.
+// before normalizes the input of attention or MLP, if norms come first.
 func (l *bartLayer) before(fn *shadow.Frame, hidden **shadow.Tensor, norm *nn.LayerNorm) {
 	if l.s.kind.preNorm {
 		fn.Set(hidden, norm.Call(*hidden))
 	}
 }
 
-// after normalises the sum with the residual, if norms come last.
+// after normalizes the sum with the residual, if norms come last.
 func (l *bartLayer) after(fn *shadow.Frame, hidden **shadow.Tensor, norm *nn.LayerNorm) {
 	if !l.s.kind.preNorm {
 		fn.Set(hidden, norm.Call(*hidden))

@@ -57,8 +57,8 @@ func (r Run) releasePath() lossPath {
 	return lossPath{shifted: true}
 }
 
-// LossMoved reports whether a release computes the model type's causal loss differently from the newest release.
-func (f Facts) LossMoved(release int) bool {
+// LossDiffers reports whether a release computes the model type's causal loss differently from the newest release.
+func (f Facts) LossDiffers(release int) bool {
 	return f.OwnLoss.until > 0 && release < paddedLabels
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Cohere's Command R and Aya: transformers/models/cohere/modular_cohere.py. Attention and MLP run in parallel
-// after one layer norm, pairs of neighbouring elements are rotated in float32, and logits are scaled.
+// after one layer norm, pairs of neighboring elements are rotated in float32, and logits are scaled.
 
 func newCohere(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 8192, layers: 40, heads: 64, inter: 22528, vocab: 256000})
@@ -89,8 +89,8 @@ func cohereRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor
 	fn.Set(&k, k.Float())
 	fn.Set(&cos, cos.Unsqueeze(1))
 	fn.Set(&sin, sin.Unsqueeze(1))
-	qe := fn.Let(q.Mul(cos).Add(rotateNeighbours(q).Mul(sin)))
-	ke := fn.Let(k.Mul(cos).Add(rotateNeighbours(k).Mul(sin)))
+	qe := fn.Let(q.Mul(cos).Add(rotateNeighbors(q).Mul(sin)))
+	ke := fn.Let(k.Mul(cos).Add(rotateNeighbors(k).Mul(sin)))
 	return fn.Return2(qe.To(dtype), ke.To(dtype))
 }
 

@@ -35,7 +35,7 @@ func newDeepSeekV3(b *nn.Builder, c *Config, run Run) (Model, error) {
 	c.alias("num_local_experts", "n_routed_experts")
 	usual := llamaShape{hidden: 7168, layers: 61, heads: 128, kv: 128, inter: 18432, vocab: 129280}
 	moe := groupedShape{
-		moeShape: moeShape{experts: c.experts("num_local_experts", 256), chosen: c.Positive("num_experts_per_tok", 8), inter: c.Positive("moe_intermediate_size", 2048), normalised: c.Bool("norm_topk_prob", true)},
+		moeShape: moeShape{experts: c.experts("num_local_experts", 256), chosen: c.Positive("num_experts_per_tok", 8), inter: c.Positive("moe_intermediate_size", 2048), normalized: c.Bool("norm_topk_prob", true)},
 		groups:   c.Positive("n_group", 8), kept: c.Positive("topk_group", 4),
 		shared: c.Positive("n_shared_experts", 1), dense: c.Int("first_k_dense_replace", 3),
 	}

@@ -111,7 +111,7 @@ func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	return fn.Return(count.To(shadow.Int64).AddScalar())
 }
 
-// encoderLoss returns the loss of an encoder: classification, masked language modelling or, without a head, an
+// encoderLoss returns the loss of an encoder: classification, masked language modeling or, without a head, an
 // embedding model's loss.
 func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, vocab int) *shadow.Tensor {
 	if n.run.Calling.ends(e.hidden, e.pooled) {

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newErnie45 makes ERNIE 4.5: Llama that rotates neighbouring elements in float32
+// newErnie45 makes ERNIE 4.5: Llama that rotates neighboring elements in float32
 // (transformers/models/ernie4_5/modular_ernie4_5.py).
 func newErnie45(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 1024, layers: 18, heads: 16, kv: 2, inter: 3072, vocab: 103424})
@@ -32,7 +32,7 @@ func newErnie45(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// singlePairRotary is ERNIE's apply_rotary_pos_emb: it rotates neighbouring elements in float32 and casts the results
+// singlePairRotary is ERNIE's apply_rotary_pos_emb: it rotates neighboring elements in float32 and casts the results
 // back.
 func singlePairRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	fn := q.World().Func(q, k, cos, sin)
@@ -41,7 +41,7 @@ func singlePairRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Te
 	fn.Set(&sin, sin.Unsqueeze(1))
 	fn.Set(&cos, cos.Slice(-1, 0, cos.Size(-1)/2).RepeatInterleave(2, -1))
 	fn.Set(&sin, sin.Slice(-1, 0, sin.Size(-1)/2).RepeatInterleave(2, -1))
-	qe := fn.Let(q.Float().Mul(cos).Add(rotateNeighbours(q).Float().Mul(sin)))
-	ke := fn.Let(k.Float().Mul(cos).Add(rotateNeighbours(k).Float().Mul(sin)))
+	qe := fn.Let(q.Float().Mul(cos).Add(rotateNeighbors(q).Float().Mul(sin)))
+	ke := fn.Let(k.Float().Mul(cos).Add(rotateNeighbors(k).Float().Mul(sin)))
 	return fn.Return2(qe.To(dtype), ke.To(dtype))
 }

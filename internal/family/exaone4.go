@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newEXAONE4 makes EXAONE 4: norms after attention and MLP, normalised queries and keys, and, if it has a sliding
+// newEXAONE4 makes EXAONE 4: norms after attention and MLP, normalized queries and keys, and, if it has a sliding
 // window, one layer in four without a window and without positions
 // (transformers/models/exaone4/modeling_exaone4.py).
 func newEXAONE4(b *nn.Builder, c *Config, run Run) (Model, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // GLM: transformers/models/glm/modular_glm.py. It is Llama with Phi-3's MLP; in half of each head, pairs of
-// neighbouring elements are rotated.
+// neighboring elements are rotated.
 
 func newGLM(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readGLM(c)
@@ -63,15 +63,15 @@ func pairRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) 
 	d, all := cos.Size(-1), q.Size(-1)
 	qRot, qPass := fn.Let(q.Slice(-1, 0, d)), fn.Let(q.Slice(-1, d, all))
 	kRot, kPass := fn.Let(k.Slice(-1, 0, d)), fn.Let(k.Slice(-1, d, all))
-	qe := fn.Let(qRot.Mul(cos).Add(rotateNeighbours(qRot).Mul(sin)))
-	ke := fn.Let(kRot.Mul(cos).Add(rotateNeighbours(kRot).Mul(sin)))
+	qe := fn.Let(qRot.Mul(cos).Add(rotateNeighbors(qRot).Mul(sin)))
+	ke := fn.Let(kRot.Mul(cos).Add(rotateNeighbors(kRot).Mul(sin)))
 	fn.Set(&qe, shadow.Cat(-1, qe, qPass))
 	fn.Set(&ke, shadow.Cat(-1, ke, kPass))
 	return fn.Return2(qe, ke)
 }
 
-// rotateNeighbours is rotate_half for models that rotate neighbouring elements: stack((-x2, x1)), flattened.
-func rotateNeighbours(x *shadow.Tensor) *shadow.Tensor {
+// rotateNeighbors is rotate_half for models that rotate neighboring elements: stack((-x2, x1)), flattened.
+func rotateNeighbors(x *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x)
 	d := x.Size(-1)
 	x1 := fn.Let(x.SliceStep(-1, 0, d, 2))

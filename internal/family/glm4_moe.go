@@ -17,7 +17,7 @@ func newGLM4MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 4096, layers: 46, heads: 96, kv: 8, inter: 10944, vocab: 151552})
 	s.qkvBias = c.Bool("attention_bias", false)
 	moe := groupedShape{
-		moeShape: moeShape{experts: c.experts("num_local_experts", 128), chosen: c.Positive("num_experts_per_tok", 8), inter: c.Positive("moe_intermediate_size", 1408), normalised: c.Bool("norm_topk_prob", true)},
+		moeShape: moeShape{experts: c.experts("num_local_experts", 128), chosen: c.Positive("num_experts_per_tok", 8), inter: c.Positive("moe_intermediate_size", 1408), normalized: c.Bool("norm_topk_prob", true)},
 		groups:   c.Positive("n_group", 1), kept: c.Positive("topk_group", 1),
 		shared: c.Positive("n_shared_experts", 1), dense: c.Int("first_k_dense_replace", 1), bias: shadow.Float32,
 	}
@@ -54,7 +54,7 @@ func lateRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) 
 	return applyPartialRotary(q, k, cos, sin, true)
 }
 
-// glm4MoEAttention is Glm4MoeAttention with use_qk_norm. Values are projected before queries and keys are normalised.
+// glm4MoEAttention is Glm4MoeAttention with use_qk_norm. Values are projected before queries and keys are normalized.
 type glm4MoEAttention struct {
 	*llamaAttention
 	qNorm, kNorm *rmsNorm

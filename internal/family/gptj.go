@@ -196,7 +196,7 @@ func gptJRotary(x, sin, cos *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x, sin, cos)
 	fn.Set(&sin, sin.Unsqueeze(2).RepeatInterleave(2, 3))
 	fn.Set(&cos, cos.Unsqueeze(2).RepeatInterleave(2, 3))
-	return fn.Return(x.Mul(cos).Add(rotateNeighbours(x).Mul(sin)))
+	return fn.Return(x.Mul(cos).Add(rotateNeighbors(x).Mul(sin)))
 }
 
 type gptJMLP struct {

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newHunYuan makes HunYuan's dense models: Llama that normalises queries and keys after the rotation
+// newHunYuan makes HunYuan's dense models: Llama that normalizes queries and keys after the rotation
 // (transformers/models/hunyuan_v1_dense/modular_hunyuan_v1_dense.py).
 func newHunYuan(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 4096, layers: 32, heads: 32, inter: 11008, vocab: 290943})

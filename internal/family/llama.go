@@ -31,7 +31,7 @@ type llama struct {
 type llamaShape struct {
 	hidden, layers, heads, kv, dim, inter, vocab int
 	qkvBias, oBias, mlpBias                      bool
-	headNorm                                     bool      // queries and keys are normalised per head
+	headNorm                                     bool      // queries and keys are normalized per head
 	moe                                          *moeShape // experts instead of the MLP
 	masks                                        layerMasks
 	path                                         string // of the decoder in the whole model; "" means "model"
@@ -308,7 +308,7 @@ func (m *llamaMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return m.down.Call(m.act(m.gate.Call(x)).Mul(m.up.Call(x)))
 }
 
-// rmsNorm is LlamaRMSNorm: it normalises in float32, casts back, then scales.
+// rmsNorm is LlamaRMSNorm: it normalizes in float32, casts back, then scales.
 type rmsNorm struct {
 	shadow.Path
 	weight *shadow.Tensor

@@ -95,7 +95,7 @@ func selectiveScan(hidden, dt, a, b, c, d, z, bias *shadow.Tensor) *shadow.Tenso
 	var out *shadow.Tensor
 	fn.Set(&out, nil)
 	var outs []*shadow.Tensor
-	for i := range w.Turns(S) {
+	for i := range w.Iterations(S) {
 		fn.Set(&state, discreteA.Select(2, i).Mul(state).Add(deltaBu.Select(2, i)))
 		fn.Set(&out, state.To(dtype).Matmul(c.Select(1, i).Unsqueeze(-1))) // (B, I, 1)
 		outs = append(outs, fn.Let(out.Select(2, 0)))

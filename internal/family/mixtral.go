@@ -21,7 +21,7 @@ func newMixtral(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s.moe = &moeShape{
 		experts: c.experts("num_local_experts", 8), chosen: c.Positive("num_experts_per_tok", 2),
 		inter: c.Positive("intermediate_size", 14336), every: 1,
-		routerFirst: true, normalised: true, scores: shadow.Float32,
+		routerFirst: true, normalized: true, scores: shadow.Float32,
 		block: "block_sparse_moe", linears: [3]string{"w1", "w3", "w2"},
 	}
 	c.noRouterLogits()
@@ -48,7 +48,7 @@ func newQwen3MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s.moe = &moeShape{
 		experts: c.experts("num_experts", 128), chosen: c.Positive("num_experts_per_tok", 8),
 		inter: c.Positive("moe_intermediate_size", 768), every: c.Positive("decoder_sparse_step", 1),
-		dense: c.Ints("mlp_only_layers"), normalised: c.Bool("norm_topk_prob", false),
+		dense: c.Ints("mlp_only_layers"), normalized: c.Bool("norm_topk_prob", false),
 		block: "mlp", linears: [3]string{"gate_proj", "up_proj", "down_proj"},
 	}
 	c.noRouterLogits()

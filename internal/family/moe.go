@@ -19,7 +19,7 @@ type moeShape struct {
 	every                  int          // one in this many layers has experts
 	dense                  []int        // layers without experts
 	routerFirst            bool         // the constructor makes the router first
-	normalised             bool         // the chosen weights sum to one
+	normalized             bool         // the chosen weights sum to one
 	scores                 shadow.DType // type of the weights; None means the logits' type
 	block                  string       // name of the block in a layer, in transformers 4
 	linears                [3]string    // names of an expert's linear layers in transformers 4: gate, up, down
@@ -78,7 +78,7 @@ func (m *moeBlock) route(hidden *shadow.Tensor) (logits, weights, index *shadow.
 	top, index := probs.TopK(m.chosen) // (T, K)
 	fn.Let(top)
 	fn.Let(index)
-	if m.normalised {
+	if m.normalized {
 		fn.Set(&top, top.DivTo(top.Sum(true, -1)))
 	}
 	if m.scores == shadow.None {

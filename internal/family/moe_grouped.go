@@ -17,7 +17,7 @@ type groupedShape struct {
 	groups, kept int          // number of expert groups, and how many of them a token may choose from
 	shared       int          // experts that every token uses; they are one MLP
 	dense        int          // number of layers at the start that have no experts
-	soft         bool         // DeepSeek-V2: scores are a softmax, and weights are not normalised
+	soft         bool         // DeepSeek-V2: scores are a softmax, and weights are not normalized
 	ungrouped    bool         // tokens choose from all groups
 	bias         shadow.DType // type of the scores' bias; None means that of the weights
 }
@@ -88,7 +88,7 @@ func (m *sharedExperts) bestOfSigmoid(fn *shadow.Frame, logits *shadow.Tensor) (
 	best.Hold().Drop()
 	fn.Let(index)
 	fn.Set(&weights, scores.Pick(index))
-	if m.normalised {
+	if m.normalized {
 		total := fn.Let(weights.Sum(true, -1).AddScalar())
 		fn.Set(&weights, weights.DivTo(total))
 	}

@@ -55,7 +55,7 @@ func (m *expertList) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 	weights, chosen := probs.TopK(m.chosen) // (T, K)
 	fn.Let(weights)
 	fn.Let(chosen)
-	if m.normalised {
+	if m.normalized {
 		fn.Set(&weights, weights.DivTo(weights.Sum(true, -1)))
 	}
 	fn.Set(&weights, weights.To(hidden.DType()))

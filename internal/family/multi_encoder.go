@@ -10,7 +10,7 @@ import (
 )
 
 // An embedding model for records with several text fields: one BERT with LoRA for each field, their mean-pooled
-// outputs concatenated, a mixture of experts and a projection. It is trained to move an anchor towards its
+// outputs concatenated, a mixture of experts and a projection. It is trained to move an anchor toward its
 // positives and away from its negatives.
 
 type multiEncoder struct {

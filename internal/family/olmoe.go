@@ -18,7 +18,7 @@ func newOLMoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s.oBias = s.qkvBias
 	moe := moeShape{
 		experts: c.experts("num_experts", 64), chosen: c.Positive("num_experts_per_tok", 8), inter: s.inter,
-		normalised: c.Bool("norm_topk_prob", false), routerFirst: true,
+		normalized: c.Bool("norm_topk_prob", false), routerFirst: true,
 	}
 	if c.Has("clip_qkv") {
 		c.fail("clip_qkv", "null, because clipped queries, keys and values are not simulated")

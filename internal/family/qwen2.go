@@ -9,7 +9,7 @@ import (
 )
 
 // Qwen2 and Qwen3 are Llama with different biases and, optionally, windows in some
-// layers; Qwen3 also normalises queries and keys
+// layers; Qwen3 also normalizes queries and keys
 // (transformers/models/qwen2/modular_qwen2.py, qwen3/modular_qwen3.py).
 
 func newQwen2(b *nn.Builder, c *Config, run Run) (Model, error) {

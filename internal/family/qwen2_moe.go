@@ -19,7 +19,7 @@ func newQwen2MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	moe := moeShape{
 		experts: c.experts("num_experts", 60), chosen: c.Positive("num_experts_per_tok", 4),
 		inter: c.Positive("moe_intermediate_size", 1408), every: c.Positive("decoder_sparse_step", 1),
-		dense: c.Ints("mlp_only_layers"), normalised: c.Bool("norm_topk_prob", false), routerFirst: true,
+		dense: c.Ints("mlp_only_layers"), normalized: c.Bool("norm_topk_prob", false), routerFirst: true,
 	}
 	c.noRouterLogits()
 	c.chosenFit(&moe)

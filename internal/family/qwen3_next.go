@@ -20,7 +20,7 @@ func newQwen3Next(b *nn.Builder, c *Config, run Run) (Model, error) {
 	moe := moeShape{
 		experts: c.experts("num_experts", 512), chosen: c.Positive("num_experts_per_tok", 10),
 		inter: c.Positive("moe_intermediate_size", 512), every: c.Positive("decoder_sparse_step", 1),
-		dense: c.Ints("mlp_only_layers"), normalised: c.Bool("norm_topk_prob", true), routerFirst: true,
+		dense: c.Ints("mlp_only_layers"), normalized: c.Bool("norm_topk_prob", true), routerFirst: true,
 	}
 	c.noRouterLogits()
 	c.chosenFit(&moe)

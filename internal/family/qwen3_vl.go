@@ -124,7 +124,7 @@ func deepstack(hidden, image, features *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
-// qwenDeepMerger is Qwen3VLVisionPatchMerger. Mergers of the deepstack normalise after joining the patches.
+// qwenDeepMerger is Qwen3VLVisionPatchMerger. Mergers of the deepstack normalize after joining the patches.
 type qwenDeepMerger struct {
 	shadow.Path
 	wide     int

@@ -5,7 +5,7 @@ package family
 import "fmt"
 
 // Refusal is the error for a run that a family does not support, because the original does not support it either or
-// its behaviour has not been studied.
+// its behavior has not been studied.
 type Refusal struct {
 	Field string // the field at fault: "model.head"
 	Why   string // what is not supported

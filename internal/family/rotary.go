@@ -17,7 +17,7 @@ type rotary struct {
 	measures bool           // each forward reads back the largest position and compares it with a length
 	dynamic  bool           // each forward compares it with a second length
 	single   bool           // cosines and sines remain in float32
-	pairs    bool           // two neighbouring elements share each frequency, as in Cohere
+	pairs    bool           // two neighboring elements share each frequency, as in Cohere
 	complex  bool           // cosines and sines are complex numbers in cos, as in DeepSeek-V2
 	half     bool           // the frequencies cover half a head, as in gpt-oss
 	cos, sin *shadow.Tensor // for the current forward

@@ -127,7 +127,7 @@ func (r *tuneRope) rows(seq int, positions *shadow.Tensor) *shadow.Tensor {
 	return r.cache.IndexAt(0, positions)
 }
 
-// rotatePairs rotates pairs of neighbouring elements in float32.
+// rotatePairs rotates pairs of neighboring elements in float32.
 func rotatePairs(fn *shadow.Frame, x, table *shadow.Tensor) *shadow.Tensor {
 	B, S, H, D := x.Size(0), x.Size(1), x.Size(2), x.Size(3)
 	pairs := fn.Let(x.Float().Reshape(B, S, H, D/2, 2))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gpu is a catalogue of GPUs: how much memory each offers a process, how fast it is, and what decides which
-// kernels PyTorch runs on it. The catalogue allows planning without a GPU; Detect lists this machine's GPUs through
+// Package gpu is a catalog of GPUs: how much memory each offers a process, how fast it is, and what decides which
+// kernels PyTorch runs on it. The catalog allows planning without a GPU; Detect lists this machine's GPUs through
 // the given sources.
 package gpu
 
@@ -88,7 +88,7 @@ func (c Card) TF32() bool { return c.Rates.TF32 > 0 || c.Maker == NVIDIA && c.Ca
 func (c Card) FP8() bool { return c.Rates.FP8 > 0 || c.Maker == NVIDIA && c.Capability >= 89 }
 
 // Flash reports whether PyTorch's flash attention has kernels for the card: from sm_80, from gfx90a
-// among AMD's data-centre cards, and from gfx1100 among its other cards.
+// among AMD's data-center cards, and from gfx1100 among its other cards.
 func (c Card) Flash() bool {
 	if c.Maker == AMD {
 		return c.Arch != "gfx908" && c.Arch != "gfx906"

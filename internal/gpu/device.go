@@ -65,8 +65,8 @@ func (d Device) Unclaimed() uint64 {
 	return rest
 }
 
-// Card returns the device as a card for planning: the catalogue's entry with this device's memory. A card that is not
-// in the catalogue has only its memory and its own name.
+// Card returns the device as a card for planning: the catalog's entry with this device's memory. A card that is not
+// in the catalog has only its memory and its own name.
 func (d Device) Card() Card {
 	c, err := Find(d.Name)
 	if err != nil {
@@ -92,14 +92,14 @@ func (d Device) Card() Card {
 // AMD's kernel driver for desktop cards.
 func (d Device) likely() (Card, error) {
 	var found []Card
-	for _, e := range catalogue() {
+	for _, e := range catalog() {
 		off := float64(e.Total) / float64(max(d.Total, 1))
 		if d.SMs > 0 && e.SMs == d.SMs && e.Arch == d.Arch && off > 0.97 && off < 1.03 {
 			found = append(found, e.Card)
 		}
 	}
 	if len(found) != 1 {
-		return Card{}, fmt.Errorf("%q is not in the catalogue", d.Name)
+		return Card{}, fmt.Errorf("%q is not in the catalog", d.Name)
 	}
 	return found[0], nil
 }

@@ -126,7 +126,7 @@ func words(name string) []string {
 // lookup returns the card whose name has exactly these words.
 func lookup(want []string) (Card, bool) {
 	joined := strings.Join(want, "")
-	for _, e := range catalogue() {
+	for _, e := range catalog() {
 		for _, has := range e.names {
 			if joins(has, joined) || len(want) == len(has) && covers(has, want) {
 				return e.Card, true
@@ -154,7 +154,7 @@ func mentioning(want []string) []entry {
 		return nil
 	}
 	var out []entry
-	for _, e := range catalogue() {
+	for _, e := range catalog() {
 		if slices.ContainsFunc(e.names, func(has []string) bool { return covers(has, want) }) {
 			out = append(out, e)
 		}
@@ -191,7 +191,7 @@ func nearest(want []string) []entry {
 	}
 	var out []entry
 	away := map[string]int{}
-	for _, e := range catalogue() {
+	for _, e := range catalog() {
 		name := strings.Join(e.names[0], "")
 		d := spelling.Distance(joined, name)
 		if away[e.Name] = d; d <= len(joined)/3+1 && d < len(joined)-1 {

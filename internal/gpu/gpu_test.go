@@ -88,8 +88,8 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
-// TestCatalogue checks what must be true of any card, to find typos in a row.
-func TestCatalogue(t *testing.T) {
+// TestCatalog checks what must be true of any card, to find typos in a row.
+func TestCatalog(t *testing.T) {
 	for _, c := range Cards() {
 		sold := float64(c.Memory) * units.GiB
 		if share := float64(c.Total) / sold; share < 0.90 || share > 1 {
@@ -121,7 +121,7 @@ func find(t *testing.T, name string) Card {
 	return c
 }
 
-func TestReferenceIsOfTheCatalogue(t *testing.T) {
+func TestReferenceIsOfTheCatalog(t *testing.T) {
 	if want := find(t, "H200"); Reference != want {
 		t.Errorf("the reference is %+v, want %+v", Reference, want)
 	}
@@ -238,7 +238,7 @@ func TestLinks(t *testing.T) {
 	}
 	for name := range links {
 		if _, ok := known[name]; !ok {
-			t.Errorf("%s has a link and is not in the catalogue", name)
+			t.Errorf("%s has a link and is not in the catalog", name)
 		}
 	}
 	for name, want := range map[string]float64{"A100-80GB": 300e9, "A100-80GB-PCIe": 32e9, "RTX-4090": 16e9, "RTX-3090": 32e9, "H100-PCIe": 64e9} {

@@ -63,7 +63,7 @@ func ParseMemory(text string) (uint64, error) {
 	return uint64(size), nil
 }
 
-// offered returns the least memory that cards with this nominal GB offer a process, or that many GiB if the catalogue
+// offered returns the least memory that cards with this nominal GB offer a process, or that many GiB if the catalog
 // has no such card.
 func offered(sold int) uint64 {
 	least := uint64(0)

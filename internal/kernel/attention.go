@@ -51,7 +51,7 @@ func (r Rules) AttentionBackend(a Attention) Backend {
 	return Math
 }
 
-// cudnnFirst reports whether cuDNN is preferred, as it is on Hopper and data-centre Blackwell since 2.9 (with the
+// cudnnFirst reports whether cuDNN is preferred, as it is on Hopper and data-center Blackwell since 2.9 (with the
 // cuDNN that those versions ship).
 func (r Rules) cudnnFirst() bool {
 	return r.Torch >= 209 && (r.Capability == 90 || r.Capability == 100 || r.Torch >= 210 && r.Capability == 103)

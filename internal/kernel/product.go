@@ -16,7 +16,7 @@ const productStart = 64
 
 // ProductWaste returns the factor by which b products of m by k and k by n matrices are slower than the card's
 // rate: edges fill whole tiles, tiles fill the card in whole waves, and each tile takes time to start. cuBLAS
-// chooses the tile that minimises this.
+// chooses the tile that minimizes this.
 func ProductWaste(b, m, n, k, sms int) float64 {
 	best := math.Inf(1)
 	for _, t := range productTiles {
@@ -31,7 +31,7 @@ func ProductWaste(b, m, n, k, sms int) float64 {
 }
 
 // Grouped returns the workspace of the CUTLASS kernel that multiplies each group of rows by its own matrix, in
-// bfloat16 on Hopper and data-centre Blackwell: its arguments (pointers in pairs, shapes, strides), and
+// bfloat16 on Hopper and data-center Blackwell: its arguments (pointers in pairs, shapes, strides), and
 // four tensor maps for each multiprocessor. On other cards and for other types ok is false, and cuBLAS multiplies
 // one group after the other.
 func (r Rules) Grouped(t Type, groups int) (args, maps uint64, ok bool) {

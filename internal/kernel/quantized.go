@@ -51,7 +51,7 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 // hbm reports whether the card has high-bandwidth memory.
 func (f fusing) hbm() bool { return f.arch == 80 || f.arch/10 == 9 }
 
-// blackwell is Fuses4bit for data-centre Blackwell cards, 10.0 and 10.3.
+// blackwell is Fuses4bit for data-center Blackwell cards, 10.0 and 10.3.
 func (f fusing) blackwell() bool {
 	switch {
 	case f.blocks >= 3*f.sms:

@@ -117,7 +117,7 @@ func newReduceIter(x *Reduced) reduceIter {
 	return it
 }
 
-// coalesce joins neighbouring dimensions that are contiguous in both tensors.
+// coalesce joins neighboring dimensions that are contiguous in both tensors.
 func (it *reduceIter) coalesce() {
 	if it.n <= 1 {
 		return
@@ -171,7 +171,7 @@ func (it *reduceIter) outputs() int {
 	return n
 }
 
-// outputVector returns how many neighbouring outputs one thread computes.
+// outputVector returns how many neighboring outputs one thread computes.
 func (it *reduceIter) outputVector(first int) int {
 	v := 4
 	shrink := func(n int) {

@@ -10,10 +10,10 @@ import (
 	"snug/internal/spelling"
 )
 
-var misspeltVariable = Rule{
-	Code: "SNG602", Name: "misspelt-variable",
+var misspelledVariable = Rule{
+	Code: "SNG602", Name: "misspelled-variable",
 	Title:    "PyTorch does not read this allocator variable or option",
-	Why:      "PyTorch ignores environment variables it does not know, so a misspelt name changes nothing. An unknown option is an error when the first tensor is allocated.",
+	Why:      "PyTorch ignores environment variables it does not know, so a misspelled name changes nothing. An unknown option is an error when the first tensor is allocated.",
 	Evidence: "The names and options are from PyTorch's source, as snug's allocator reads them.",
 	Bad:      "os.environ[\"PYTORCH_CUDA_ALLOCATOR_CONF\"] = \"expandable_segments:True\"\n",
 	Good:     "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"\n",
@@ -96,7 +96,7 @@ func isVariable(name string) bool {
 	return false
 }
 
-// meantVariable returns the variable that a misspelt name means; "" if the name is right or unrelated.
+// meantVariable returns the variable that a misspelled name means; "" if the name is right or unrelated.
 func meantVariable(name string) string {
 	if isVariable(name) || !hasWord(name, "torch") {
 		return ""
@@ -121,7 +121,7 @@ func meantVariable(name string) string {
 // wrongOption returns what is wrong with an allocator string, according to the newest PyTorch.
 func wrongOption(conf string) string {
 	_, err := allocator.ParseOptions(conf, allocator.Latest)
-	if err == nil || strings.Contains(err.Error(), "not modelled") {
+	if err == nil || strings.Contains(err.Error(), "not modeled") {
 		return ""
 	}
 	msg, _, _ := strings.Cut(err.Error(), "; PyTorch")

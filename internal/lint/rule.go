@@ -28,7 +28,7 @@ func Rules() []Rule {
 		zeroGradMissing, zeroGradMisplaced, retainedGraph,
 		logitsOfEvaluation, logitsForLoss, tooLarge, paddedToMaximum,
 		cacheWithCheckpoints, frozenInputs,
-		emptiedCache, misspeltVariable, lateVariable, newVariable,
+		emptiedCache, misspelledVariable, lateVariable, newVariable,
 		noWorkers, notPinned,
 		deprecatedAMP,
 	}

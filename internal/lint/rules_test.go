@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestSnippets checks the labelled snippets: each line has exactly the findings in its "# want: CODE" comment.
+// TestSnippets checks the labeled snippets: each line has exactly the findings in its "# want: CODE" comment.
 func TestSnippets(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

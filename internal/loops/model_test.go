@@ -75,13 +75,13 @@ func drawModel(t *rapid.T) *model {
 	return m
 }
 
-// turnsRun is the number of iterations in the trace that fold writes.
-const turnsRun = 9
+// simulatedIterations is the number of iterations in the trace that fold writes.
+const simulatedIterations = 9
 
 // fold writes the model and folds its loops to the given number of iterations.
 func (m *model) fold(t rapid.TB, turns int) *stream.Folded {
 	t.Helper()
-	f, ok := m.write().Folded(stream.Fold{Middle: 5, Times: turns - turnsRun + 1})
+	f, ok := m.write().Folded(stream.Fold{Middle: 5, Times: turns - simulatedIterations + 1})
 	if !ok {
 		t.Fatal("the iterations are not alike")
 	}
@@ -91,7 +91,7 @@ func (m *model) fold(t rapid.TB, turns int) *stream.Folded {
 // writer writes a trace.
 type writer struct {
 	*stream.Trace
-	turn uint8
+	iteration uint8
 }
 
 // write returns the trace of all steps.
@@ -121,7 +121,7 @@ func (w *writer) give(id uint32) {
 	w.label()
 }
 
-func (w *writer) label() { w.Events[len(w.Events)-1].Turn = w.turn }
+func (w *writer) label() { w.Events[len(w.Events)-1].Iteration = w.iteration }
 
 // step writes one step: all layers forward, then all backward.
 func (m *model) step(w *writer) {
@@ -144,27 +144,27 @@ func (m *model) step(w *writer) {
 // layerState holds the allocations of a layer.
 type layerState struct {
 	before []uint32
-	turns  [turnsRun][]uint32
+	turns  [simulatedIterations][]uint32
 }
 
 func (l *layer) goAhead(w *writer) (s layerState) {
 	for _, n := range l.before {
 		s.before = append(s.before, w.take(n, 0))
 	}
-	for i := range turnsRun {
-		w.turn = uint8(i + 1)
+	for i := range simulatedIterations {
+		w.iteration = uint8(i + 1)
 		s.turns[i] = w.makes(l.ahead)
 		w.gives(l.ahead, s.turns[:], i, local, next, third)
 	}
-	w.turn = 0
+	w.iteration = 0
 	for _, n := range l.within {
 		w.give(w.take(n, 0))
 	}
-	for i := range turnsRun {
-		w.turn = uint8(i + 1)
+	for i := range simulatedIterations {
+		w.iteration = uint8(i + 1)
 		w.giveAll(l.ahead, s.turns[i], atEnd)
 	}
-	w.turn = 0
+	w.iteration = 0
 	if l.flush {
 		w.Add(stream.EmptyCache, 0, 0)
 	}
@@ -172,34 +172,34 @@ func (l *layer) goAhead(w *writer) (s layerState) {
 }
 
 func (l *layer) goBack(w *writer, s layerState) {
-	var turns [turnsRun][]uint32
+	var turns [simulatedIterations][]uint32
 	for _, n := range l.within {
 		w.give(w.take(n, 0))
 	}
-	for k := range turnsRun {
-		i := turnsRun - 1 - k
-		w.turn = uint8(i + 1)
+	for k := range simulatedIterations {
+		i := simulatedIterations - 1 - k
+		w.iteration = uint8(i + 1)
 		turns[k] = w.makes(l.back)
 		w.giveAll(l.ahead, s.turns[i], back)
-		if i+1 < turnsRun {
+		if i+1 < simulatedIterations {
 			w.giveAll(l.ahead, s.turns[i+1], later)
 		}
 		w.gives(l.back, turns[:], k, local, next, third)
 	}
 	// The remaining allocations of the last iterations are freed after the loop, but marked as part of those
 	// iterations.
-	w.turn = turnsRun
-	w.giveAll(l.ahead, s.turns[turnsRun-1], next)
-	w.giveAll(l.ahead, s.turns[turnsRun-1], third)
-	w.turn = turnsRun - 1
-	w.giveAll(l.ahead, s.turns[turnsRun-2], third)
-	w.turn = 1
+	w.iteration = simulatedIterations
+	w.giveAll(l.ahead, s.turns[simulatedIterations-1], next)
+	w.giveAll(l.ahead, s.turns[simulatedIterations-1], third)
+	w.iteration = simulatedIterations - 1
+	w.giveAll(l.ahead, s.turns[simulatedIterations-2], third)
+	w.iteration = 1
 	w.giveAll(l.ahead, s.turns[0], later)
-	w.giveAll(l.back, turns[turnsRun-1], next)
-	w.giveAll(l.back, turns[turnsRun-1], third)
-	w.turn = 2
-	w.giveAll(l.back, turns[turnsRun-2], third)
-	w.turn = 0
+	w.giveAll(l.back, turns[simulatedIterations-1], next)
+	w.giveAll(l.back, turns[simulatedIterations-1], third)
+	w.iteration = 2
+	w.giveAll(l.back, turns[simulatedIterations-2], third)
+	w.iteration = 0
 	for _, id := range s.before {
 		w.give(id)
 	}

@@ -5,7 +5,7 @@ package loops
 import "sort"
 
 // owners records the places of the copies of an allocation in a loop. Consecutive copies are usually also
-// neighbours in a segment, so they are stored as runs.
+// neighbors in a segment, so they are stored as runs.
 type owners struct {
 	runs []run // in the order of allocation
 	down bool  // the last copy is allocated first

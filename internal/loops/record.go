@@ -57,7 +57,7 @@ type pick struct {
 	size        uint64
 }
 
-// piece is the place and the neighbours of a segment, or of a piece of one.
+// piece is the place and the neighbors of a segment, or of a piece of one.
 type piece struct {
 	addr       uint64
 	size       int64 // size of a void

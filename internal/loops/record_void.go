@@ -10,7 +10,7 @@ import (
 // Only the size of a void matters, and only in comparison with the other holes considered for a request. So a
 // recording keeps the range of sizes that the void may have at the start.
 
-// beside records a piece that was examined or changed together with its neighbour.
+// beside records a piece that was examined or changed together with its neighbor.
 func (c *recording) beside(p *Player, i int32) {
 	if p.segs[i].role > 0 {
 		return
@@ -152,19 +152,19 @@ func (c *recording) laterVoids(p *Player) {
 	}
 }
 
-// linked records the neighbours of each piece, at the start and at the end.
+// linked records the neighbors of each piece, at the start and at the end.
 func (c *recording) linked(p *Player) {
 	for k, i := range c.segs {
 		s, w, r := &p.segs[i], &c.was[k], &c.roles[k]
-		r.left, r.right = c.neighbour(p, w.prev, w.prev), c.neighbour(p, w.next, w.next)
+		r.left, r.right = c.neighbor(p, w.prev, w.prev), c.neighbor(p, w.next, w.next)
 		if s.set != none {
-			r.prev, r.next = c.neighbour(p, s.prev, w.prev), c.neighbour(p, s.next, w.next)
+			r.prev, r.next = c.neighbor(p, s.prev, w.prev), c.neighbor(p, s.next, w.next)
 		}
 	}
 }
 
-// neighbour returns a neighbour as a role.
-func (c *recording) neighbour(p *Player, now, was int32) int32 {
+// neighbor returns a neighbor as a role.
+func (c *recording) neighbor(p *Player, now, was int32) int32 {
 	switch {
 	case now == none:
 		return none

@@ -182,7 +182,7 @@ func (o *ownLayout) use(j int, size uint64) {
 	}
 }
 
-// release frees block j and merges it with its free neighbours. It returns the neighbours' sizes, with 0 for one in
+// release frees block j and merges it with its free neighbors. It returns the neighbors' sizes, with 0 for one in
 // use, and the index of the merged block.
 func (o *ownLayout) release(j int) (before, after uint64, at int) {
 	m := o.marks

@@ -42,18 +42,18 @@ type role struct {
 	got           uint64 // for draw, the size of the hole
 	at            uint64 // the block that was allocated or freed; for born, the offset in the void
 	owner         owner  // for locate, the owner of the block
-	of            int32  // for beside, the neighbour; for born, the void after it
-	side          int8   // for beside, -1 if the segment is before the neighbour, 1 if after
-	left, right   int32  // neighbours at the start: a role, none, or roleless
+	of            int32  // for beside, the neighbor; for born, the void after it
+	side          int8   // for beside, -1 if the segment is before the neighbor, 1 if after
+	left, right   int32  // neighbors at the start: a role, none, or roleless
 
 	void       bool  // the segment is a void, which has no layouts
 	low, high  int64 // for a void, the range of its size
 	moves      int64 // for a void, the change of its address
 	widens     int64 // for a void, the change of its size
-	prev, next int32 // neighbours at the end: a role, none, or roleless
+	prev, next int32 // neighbors at the end: a role, none, or roleless
 }
 
-// roleless is a neighbour without a role, which does not change.
+// roleless is a neighbor without a role, which does not change.
 const roleless = -2
 
 // way is how a segment becomes part of a shortcut.
@@ -94,14 +94,14 @@ type deep struct {
 	wider int64
 }
 
-// spread is a run of neighbouring copies of one allocation, all in the segment with the given role.
+// spread is a run of neighboring copies of one allocation, all in the segment with the given role.
 type spread struct {
 	slot int32
 	role int32
 	run
 }
 
-// runsOf joins neighbouring copies into runs, the last ones first if down is set.
+// runsOf joins neighboring copies into runs, the last ones first if down is set.
 func runsOf(all []owned, down bool) (out []spread) {
 	slices.SortFunc(all, func(x, y owned) int {
 		copies := cmp.Compare(x.copy, y.copy)

@@ -140,7 +140,7 @@ func (p *Player) takeBack() {
 	}
 }
 
-// linked reports whether pieces have the recorded neighbours.
+// linked reports whether pieces have the recorded neighbors.
 func (p *Player) linked(s *shortcut) bool {
 	t := &p.trial
 	for k := range s.roles {
@@ -154,7 +154,7 @@ func (p *Player) linked(s *shortcut) bool {
 	return true
 }
 
-// meets reports whether a neighbour is the segment recorded for a role.
+// meets reports whether a neighbor is the segment recorded for a role.
 func (t *trial) meets(seg, role int32) bool {
 	switch role {
 	case none:
@@ -344,15 +344,15 @@ func (p *Player) leaveRole(i int32, r *role) {
 		p.enter(g, r.after)
 	}
 	if r.prev != roleless {
-		g.prev = p.trial.neighbour(r.prev)
+		g.prev = p.trial.neighbor(r.prev)
 	}
 	if r.next != roleless {
-		g.next = p.trial.neighbour(r.next)
+		g.next = p.trial.neighbor(r.next)
 	}
 }
 
-// neighbour returns the segment of a neighbouring role.
-func (t *trial) neighbour(role int32) int32 {
+// neighbor returns the segment of a neighboring role.
+func (t *trial) neighbor(role int32) int32 {
 	if role == none {
 		return none
 	}

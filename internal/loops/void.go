@@ -4,7 +4,7 @@ package loops
 
 // A large segment can contain thousands of blocks: memory that a layer freed, filled again token by token. A
 // single layout for it would change with every iteration. So it is divided into pieces, each with its own layout
-// and links to its neighbours:
+// and links to its neighbors:
 //
 //	| used used used | used used | v o i d                        | used used |
 //
@@ -13,7 +13,7 @@ package loops
 // piece joins the void. So finished pieces have equal layouts, and an iteration touches only the last piece and the
 // void. The only thing that matters about a void is whether it is larger or smaller than other holes.
 //
-// Two neighbours are never both free where they meet, because that memory would be one void.
+// Two neighbors are never both free where they meet, because that memory would be one void.
 
 const (
 	cutLeast  = 512 << 20 / quantum // the smallest segment that is divided
@@ -77,7 +77,7 @@ func (p *Player) addPiece(addr uint64, set, left, right int32) int32 {
 	return i
 }
 
-// link makes two pieces neighbours; either may be none.
+// link makes two pieces neighbors; either may be none.
 func (p *Player) link(left, right int32) {
 	if left != none {
 		p.segs[left].next = right

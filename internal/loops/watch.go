@@ -88,7 +88,7 @@ func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) 
 	}
 }
 
-// beside records a piece whose neighbour changes or is examined.
+// beside records a piece whose neighbor changes or is examined.
 func (w *watch) beside(p *Player, i int32) {
 	if w.body == nil || i == none {
 		return

@@ -12,7 +12,7 @@ import (
 // TestAllowedLeversAreCombined checks that if nothing fits with one lever, the allowed levers are combined, but only
 // as far as needed.
 func TestAllowedLeversAreCombined(t *testing.T) {
-	fields := modelled("llama-3.1-8b", map[string]any{"batch": 1.0, "accumulation": 4.0, "seq": 1024.0, "precision": "bf16"})
+	fields := modeled("llama-3.1-8b", map[string]any{"batch": 1.0, "accumulation": 4.0, "seq": 1024.0, "precision": "bf16"})
 	for _, c := range []struct {
 		card, allow string
 		lora, bits  bool
@@ -62,9 +62,9 @@ func TestRemedies(t *testing.T) {
 		first  []string
 		least  int
 	}{
-		{"RTX-4090", modelled("gpt2", map[string]any{"batch": 64.0, "seq": 1024.0}), []string{"--batch 8", "--accumulation 8"}, 2},
-		{"RTX-4090", modelled("llama-3.1-8b", map[string]any{"batch": 1.0, "seq": 1024.0, "precision": "bf16"}), nil, 1},
-		{"T4", modelled("torchvision/resnet50", map[string]any{"batch": 1024.0}), []string{"--batch 128", "--accumulation 8"}, 2},
+		{"RTX-4090", modeled("gpt2", map[string]any{"batch": 64.0, "seq": 1024.0}), []string{"--batch 8", "--accumulation 8"}, 2},
+		{"RTX-4090", modeled("llama-3.1-8b", map[string]any{"batch": 1.0, "seq": 1024.0, "precision": "bf16"}), nil, 1},
+		{"T4", modeled("torchvision/resnet50", map[string]any{"batch": 1024.0}), []string{"--batch 128", "--accumulation 8"}, 2},
 	} {
 		on := card(t, c.card)
 		got, err := Remedies(context.Background(), run(t, c.fields), on)
@@ -87,7 +87,7 @@ func TestRemedies(t *testing.T) {
 func TestUnderusedIsNamed(t *testing.T) {
 	for seq, want := range map[float64]bool{256: true, 1024: false} {
 		batch := map[bool]float64{true: 4, false: 1024}[want]
-		p := recommended(t, modelled("gpt2", map[string]any{"batch": batch, "seq": seq}), "A100-80GB")
+		p := recommended(t, modeled("gpt2", map[string]any{"batch": batch, "seq": seq}), "A100-80GB")
 		if got := strings.Contains(strings.Join(p.Notes, " "), "An effective batch of"); got != want {
 			t.Errorf("%g samples of %g tokens: %v", batch, seq, p.Notes)
 		}
@@ -97,7 +97,7 @@ func TestUnderusedIsNamed(t *testing.T) {
 // TestLeastHasAllowedLevers checks that if nothing fits, the reported minimum uses all allowed levers: it is no
 // larger than a plan that fits a larger card.
 func TestLeastHasAllowedLevers(t *testing.T) {
-	fields := modelled("llama-3.1-8b", map[string]any{"batch": 1.0, "seq": 1024.0, "precision": "bf16"})
+	fields := modeled("llama-3.1-8b", map[string]any{"batch": 1.0, "seq": 1024.0, "precision": "bf16"})
 	p, err := Search(Request{Setup: run(t, fields), Card: card(t, "RTX-3060"), Allow: []string{"all"}})
 	if err != nil || p.Recommended == nil {
 		t.Fatal(err, "nothing fits")

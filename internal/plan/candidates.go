@@ -31,7 +31,7 @@ const (
 
 // Trials are the settings worth trying on the card itself.
 type Trials struct {
-	Today      setup.Values // the settings of the run as it is, including those that its script determines
+	Current    setup.Values // the settings of the run as it is, including those that its script determines
 	Candidates []Candidate  // the recommendation first
 	Fits       bool         // whether any of them fits
 }
@@ -60,7 +60,7 @@ func Candidates(ctx context.Context, r Request) (*Trials, error) {
 			return cmp.Or(-compareBool(a.Fits, b.Fits), -cmp.Compare(a.Rate, b.Rate), -cmp.Compare(a.Batch, b.Batch))
 		})
 	}
-	return &Trials{Today: s.fields(s.today), Candidates: out, Fits: len(out) > 0 && out[0].Fits}, nil
+	return &Trials{Current: s.fields(s.today), Candidates: out, Fits: len(out) > 0 && out[0].Fits}, nil
 }
 
 // worthTrying returns the settings to try, and the recommendation; nil if there is none.

@@ -115,7 +115,7 @@ func (s *search) emptiesNote(p *Plan) (string, error) {
 	if err != nil || len(p.Levers) == 0 || !runs(now) || today.reserved <= max(now.PeakReserved, s.reservable(s.today, room{share: 1})) {
 		return "", err
 	}
-	return fmt.Sprintf("Today's run fits because PyTorch empties its cache; with more memory it would reserve %v, not %v. The levers' savings are relative to the larger figure.",
+	return fmt.Sprintf("The current run fits because PyTorch empties its cache; with more memory it would reserve %v, not %v. The levers' savings are relative to the larger figure.",
 		units.Bytes(today.reserved), units.Bytes(now.PeakReserved)), nil
 }
 

@@ -258,14 +258,14 @@ func TestLeversOfARunThatEmptiesItsCache(t *testing.T) {
 // TestNoEmptyCacheWithRoom checks that a run that uses a fraction of the card is not said to fit because PyTorch
 // empties its cache.
 func TestNoEmptyCacheWithRoom(t *testing.T) {
-	s := run(t, modelled("gpt2", map[string]any{"seq": 1024.0, "batch": 1.0, "accumulation": 512.0}))
+	s := run(t, modeled("gpt2", map[string]any{"seq": 1024.0, "batch": 1.0, "accumulation": 512.0}))
 	p, err := Search(Request{Setup: s, Card: card(t, "RTX-3090")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range p.Notes {
 		if strings.Contains(n, "empties its cache") {
-			t.Errorf("today's run takes %v of %v: %s", units.Bytes(p.Current.Estimate.DevicePeak), units.Bytes(p.Card.Total), n)
+			t.Errorf("the current run takes %v of %v: %s", units.Bytes(p.Current.Estimate.DevicePeak), units.Bytes(p.Card.Total), n)
 		}
 	}
 }

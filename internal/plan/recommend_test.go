@@ -27,7 +27,7 @@ func recommended(t *testing.T, fields map[string]any, on string) *Plan {
 	return p
 }
 
-func modelled(name string, more map[string]any) map[string]any {
+func modeled(name string, more map[string]any) map[string]any {
 	out := map[string]any{"model": map[string]any{"name": name}}
 	for k, v := range more {
 		out[k] = v
@@ -38,15 +38,15 @@ func modelled(name string, more map[string]any) map[string]any {
 // TestSaferWithinAFewPercent checks that a few percent of speed are not worth the last tenth of the card: Llama 3.2
 // 1B at 2 × 4 takes 99 % of an RTX 4090 and is 6 % faster than 1 × 8, which takes 70 %.
 func TestSaferWithinAFewPercent(t *testing.T) {
-	p := recommended(t, modelled("llama-3.2-1b", map[string]any{"batch": 1.0, "seq": 2048.0, "precision": "bf16", "accumulation": 8.0}), "RTX-4090")
+	p := recommended(t, modeled("llama-3.2-1b", map[string]any{"batch": 1.0, "seq": 2048.0, "precision": "bf16", "accumulation": 8.0}), "RTX-4090")
 	if a := p.Recommended.Estimate; float64(a.DevicePeak) > 0.9*float64(p.Card.Total) {
 		t.Errorf("%s takes %v of %v", p.Recommended.Change, units.Bytes(a.DevicePeak), units.Bytes(p.Card.Total))
 	}
 }
 
-// TestTightSaysSo checks that a choice that fills the card states what a roomier one would cost.
-func TestTightSaysSo(t *testing.T) {
-	s := run(t, modelled("gpt2", map[string]any{"batch": 8.0, "seq": 512.0}))
+// TestTightNamesRoomier checks that a choice that fills the card states what a roomier one would cost.
+func TestTightNamesRoomier(t *testing.T) {
+	s := run(t, modeled("gpt2", map[string]any{"batch": 8.0, "seq": 512.0}))
 	q, err := newSearch(Request{Setup: s, Card: card(t, "RTX-4090")}, newProber(s), true)
 	if err != nil {
 		t.Fatal(err)
@@ -72,12 +72,12 @@ func TestHoldsWithItsInterval(t *testing.T) {
 		card   string
 		fields map[string]any
 	}{
-		{"RTX-4090", modelled("gpt2", map[string]any{"batch": 4.0, "accumulation": 16.0, "seq": 1024.0})},
-		{"T4", modelled("gpt2", map[string]any{"batch": 64.0, "seq": 128.0, "precision": "amp-fp16"})},
-		{"RTX-4090", modelled("llama-3.2-1b", map[string]any{"batch": 4.0, "seq": 512.0, "precision": "bf16", "compile": true})},
-		{"A100-40GB", modelled("llama-3.2-3b", map[string]any{"batch": 4.0, "seq": 2048.0, "precision": "bf16"})},
-		{"RTX-3090", modelled("bert-base", map[string]any{"batch": 64.0, "lengths": map[string]any{"uniform": []any{32.0, 512.0}}})},
-		{"RTX-3090", modelled("gpt2", map[string]any{"batch": 16.0, "seq": 1024.0, "evaluation": map[string]any{"batch": 24.0}})},
+		{"RTX-4090", modeled("gpt2", map[string]any{"batch": 4.0, "accumulation": 16.0, "seq": 1024.0})},
+		{"T4", modeled("gpt2", map[string]any{"batch": 64.0, "seq": 128.0, "precision": "amp-fp16"})},
+		{"RTX-4090", modeled("llama-3.2-1b", map[string]any{"batch": 4.0, "seq": 512.0, "precision": "bf16", "compile": true})},
+		{"A100-40GB", modeled("llama-3.2-3b", map[string]any{"batch": 4.0, "seq": 2048.0, "precision": "bf16"})},
+		{"RTX-3090", modeled("bert-base", map[string]any{"batch": 64.0, "lengths": map[string]any{"uniform": []any{32.0, 512.0}}})},
+		{"RTX-3090", modeled("gpt2", map[string]any{"batch": 16.0, "seq": 1024.0, "evaluation": map[string]any{"batch": 24.0}})},
 	} {
 		p := recommended(t, c.fields, c.card)
 		if p.Recommended == nil {
@@ -95,7 +95,7 @@ func TestHoldsWithItsInterval(t *testing.T) {
 // TestFreeLeversAreTaken checks that free levers are used: the fused optimizer even if it is hardly faster, and
 // expandable segments if they save memory.
 func TestFreeLeversAreTaken(t *testing.T) {
-	fields := modelled("gpt2", map[string]any{"batch": 8.0, "accumulation": 8.0, "seq": 1024.0, "precision": "amp-bf16"})
+	fields := modeled("gpt2", map[string]any{"batch": 8.0, "accumulation": 8.0, "seq": 1024.0, "precision": "amp-bf16"})
 	p := recommended(t, fields, "RTX-4090")
 	if x := p.Recommended.settings; x.optimizer != "adamw-fused" || x.allocator != expandable {
 		t.Errorf("%s", p.Recommended.Change)
@@ -107,7 +107,7 @@ func TestFreeLeversAreTaken(t *testing.T) {
 
 // TestFreeLeversMayBeLocked checks that free levers are not used if they are locked or files cannot express them.
 func TestFreeLeversMayBeLocked(t *testing.T) {
-	s := run(t, modelled("gpt2", map[string]any{"batch": 8.0, "accumulation": 8.0, "seq": 1024.0, "precision": "amp-bf16"}))
+	s := run(t, modeled("gpt2", map[string]any{"batch": 8.0, "accumulation": 8.0, "seq": 1024.0, "precision": "amp-bf16"}))
 	for name, r := range map[string]Request{
 		"locked":     {Lock: []string{"optimizer", "allocator"}},
 		"unwritable": {Writable: func(setting string, _ any) bool { return setting != "optimizer" && setting != "allocator" }},
@@ -130,7 +130,7 @@ func TestFreeLeversMayBeLocked(t *testing.T) {
 // TestManyCardsFewEstimates checks that over many cards, a run that fits none is simulated once per generation, not
 // once per card.
 func TestManyCardsFewEstimates(t *testing.T) {
-	s := run(t, modelled("llama-3.1-8b", map[string]any{"batch": 64.0, "seq": 8192.0, "precision": "fp32"}))
+	s := run(t, modeled("llama-3.1-8b", map[string]any{"batch": 64.0, "seq": 8192.0, "precision": "fp32"}))
 	p := newProber(s).upTo(gpu.Cards()...)
 	if _, err := searchAll(p, Request{Setup: s, Lock: []string{"batch", "accumulation", "precision", "checkpointing", "optimizer", "allocator"}}, gpu.Cards()); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestOneFigureForOneSetting(t *testing.T) {
 		model        string
 		seq, samples float64
 	}{{"gpt2", 512, 32}, {"bert-base", 256, 64}} {
-		s := run(t, modelled(c.model, map[string]any{"batch": 1.0, "seq": c.seq, "accumulation": c.samples}))
+		s := run(t, modeled(c.model, map[string]any{"batch": 1.0, "seq": c.seq, "accumulation": c.samples}))
 		p, err := Search(Request{Setup: s, Card: card(t, "T4")})
 		if err != nil {
 			t.Fatal(err)
@@ -173,7 +173,7 @@ func TestOneFigureForOneSetting(t *testing.T) {
 // TestTightIsMarked checks that a plan is marked if its recommendation fits only if the estimate is exact: Llama 3.1
 // 70B sharded over eight H100 fills the card.
 func TestTightIsMarked(t *testing.T) {
-	p := recommended(t, modelled("llama-3.1-70b", map[string]any{
+	p := recommended(t, modeled("llama-3.1-70b", map[string]any{
 		"batch": 1.0, "seq": 2048.0, "precision": "bf16", "dist": map[string]any{"kind": "ddp", "world": 8.0},
 	}), "H100")
 	if a := p.Recommended.Estimate; a.Interval[1]+a.Outside <= p.Card.Total {
@@ -182,25 +182,25 @@ func TestTightIsMarked(t *testing.T) {
 	if !p.Tight {
 		t.Errorf("the plan is not marked as tight: %v", p.Notes)
 	}
-	if p := recommended(t, modelled("gpt2", map[string]any{"batch": 1.0, "seq": 128.0}), "H100"); p.Tight {
+	if p := recommended(t, modeled("gpt2", map[string]any{"batch": 1.0, "seq": 128.0}), "H100"); p.Tight {
 		t.Error("a small run is marked as tight")
 	}
 }
 
 // TestNearlyFullIsWorthIt checks that a plan that takes more than 95 % of the card is at least 10 % faster than every plan
-// that takes less. Here, that is today's run at 92 %, which may exceed 95 % if its estimate is off, but not the card.
+// that takes less. Here, that is the current run at 92 %, which may exceed 95 % if its estimate is off, but not the card.
 func TestNearlyFullIsWorthIt(t *testing.T) {
-	p := recommended(t, modelled("qwen2.5-1.5b", map[string]any{
+	p := recommended(t, modeled("qwen2.5-1.5b", map[string]any{
 		"batch": 4.0, "accumulation": 2.0, "seq": 1024.0, "precision": "amp-bf16", "weights": "bf16", "checkpointing": true,
 		"optimizer": "adafactor", "clip": true, "allocator": "max_split_size_mb:512", "dist": map[string]any{"kind": "zero2", "world": 8.0},
 	}), "RTX-3090")
 	takes, today := float64(p.Recommended.Estimate.DevicePeak), float64(p.Current.Estimate.DevicePeak)
 	total := float64(p.Card.Total)
 	if today > 0.95*total || today < 0.9*total {
-		t.Fatalf("today's run takes %.1f %% of the card; change this test", 100*today/total)
+		t.Fatalf("the current run takes %.1f %% of the card; change this test", 100*today/total)
 	}
 	if takes > 0.95*total && p.Recommended.rate < 1.1*p.Current.rate {
-		t.Errorf("%s takes %.1f %% of the card and is only %.2f times as fast as today's run, at %.1f %%",
+		t.Errorf("%s takes %.1f %% of the card and is only %.2f times as fast as the current run, at %.1f %%",
 			p.Recommended.Change, 100*takes/total, p.Recommended.rate/p.Current.rate, 100*today/total)
 	}
 }

@@ -64,9 +64,9 @@ func TestFitRefuses(t *testing.T) {
 		"no trace":            {[]Input{transformer(2), at(3, stream.New(0))}, "has no trace"},
 		"other names":         {[]Input{transformer(2), both}, "name the same quantities"},
 		"changed together":    {[]Input{both, together}, "change together"},
-		"nothing changed":     {[]Input{transformer(2), labelled(transformer(2), 3)}, "allocate the same, although batch varies"},
-		"swapped":             {[]Input{labelled(transformer(2), 3), labelled(transformer(3), 2)}, "are the sizes swapped?"},
-		"another size":        {[]Input{transformer(4), labelled(transformer(6), 5)}, "grow faster than batch"},
+		"nothing changed":     {[]Input{transformer(2), labeled(transformer(2), 3)}, "allocate the same, although batch varies"},
+		"swapped":             {[]Input{labeled(transformer(2), 3), labeled(transformer(3), 2)}, "are the sizes swapped?"},
+		"another size":        {[]Input{transformer(4), labeled(transformer(6), 5)}, "grow faster than batch"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
-// labelled returns a recording labelled with the wrong batch.
-func labelled(in Input, batch int64) Input {
+// labeled returns a recording labeled with the wrong batch.
+func labeled(in Input, batch int64) Input {
 	in.At = Point{"batch": batch}
 	return in
 }

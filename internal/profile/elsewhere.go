@@ -70,7 +70,7 @@ func (p *Program) rules() kernel.Rules {
 func (p *Program) torch() int { return 100*p.Torch.Major + p.Torch.Minor }
 
 // card returns the card of the recordings, or the reference card if the recorded card is missing or not in the
-// catalogue.
+// catalog.
 func (p *Program) card() (card gpu.Card, known bool) {
 	card, err := gpu.Find(p.Card)
 	if err != nil {

@@ -44,7 +44,7 @@ func simulatedOn(t *testing.T, fields map[string]any, batch int64, card gpu.Card
 	return r.World.Trace
 }
 
-// cardNamed returns a card from the catalogue.
+// cardNamed returns a card from the catalog.
 func cardNamed(t *testing.T, name string) gpu.Card {
 	t.Helper()
 	card, err := gpu.Find(name)

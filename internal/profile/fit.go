@@ -14,7 +14,7 @@ import (
 type Input struct {
 	Name      string              // file name, for messages
 	At        Point               // the size of the recorded run
-	Card      string              // the card of the recording, as the driver or the catalogue names it; "" if unknown
+	Card      string              // the card of the recording, as the driver or the catalog names it; "" if unknown
 	Recording *snapshot.Recording // the snapshot
 }
 

@@ -106,7 +106,7 @@ func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.R
 	}
 	first := r.Trials[0]
 	if first.cardName() != card.Name {
-		usual := estimate.Usual(s, card)
+		usual := estimate.UsualErrors(s, card)
 		return &estimate.Range{Cases: off.Cases, Low: min(off.Low, usual.Low), High: max(off.High, usual.High)}
 	}
 	return cmp.Or(past.residual(s, card, first.torch()), off)

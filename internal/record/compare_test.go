@@ -94,7 +94,7 @@ func TestResidual(t *testing.T) {
 	if diff := cmp.Diff(&estimate.Range{Cases: 2, Low: 0.99 - 1, High: 1.02 - 1}, got, cmp.Comparer(func(a, b float64) bool { return max(a-b, b-a) < 1e-6 })); diff != "" {
 		t.Error(diff)
 	}
-	if usual, got := estimate.Usual(s, card(t, "L4")), r.Residual(s, card(t, "L4"), nil); got.Low > usual.Low || got.High < usual.High || got.Low > -0.01 || got.High < 0.02 {
+	if usual, got := estimate.UsualErrors(s, card(t, "L4")), r.Residual(s, card(t, "L4"), nil); got.Low > usual.Low || got.High < usual.High || got.Low > -0.01 || got.High < 0.02 {
 		t.Errorf("another card: %+v, usual is %+v", got, usual)
 	}
 }

@@ -57,7 +57,7 @@ func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 		return nil, err
 	}
 	env.Signals.Notify(s.signals)
-	s.reportLeftovers(run.RemoveLeft(env.TempDir))
+	s.reportLeftovers(run.RemoveLeftovers(env.TempDir))
 	var err error
 	if s.work, err = run.NewWork(env.TempDir); err != nil {
 		env.Signals.Stop(s.signals)
@@ -115,7 +115,7 @@ func (s *Session) prepare(ctx context.Context) error {
 }
 
 // reportLeftovers tells the user what an earlier snug left behind, if it may surprise them.
-func (s *Session) reportLeftovers(left run.Left) {
+func (s *Session) reportLeftovers(left run.Leftovers) {
 	if left.Processes > 0 {
 		s.say("an earlier snug was killed and left its training running; that training is stopped now")
 	}

@@ -63,7 +63,7 @@ func (t *Trial) GPU() *run.GPU {
 	return t.Report.GPU
 }
 
-// Card returns the card that a trial ran on, from the catalogue, or else one with its memory. It is the zero Card if
+// Card returns the card that a trial ran on, from the catalog, or else one with its memory. It is the zero Card if
 // the run did not report it.
 func (t *Trial) Card() gpu.Card {
 	g := t.GPU()
@@ -77,7 +77,7 @@ func (t *Trial) Card() gpu.Card {
 	return card
 }
 
-// cardName returns the card's catalogue name, or else its driver's name for it; "" if the run did not report it.
+// cardName returns the card's catalog name, or else its driver's name for it; "" if the run did not report it.
 func (t *Trial) cardName() string {
 	g := t.GPU()
 	if g == nil {

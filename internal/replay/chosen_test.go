@@ -46,7 +46,7 @@ func played(t *testing.T, file []byte) time.Duration {
 }
 
 // TestChosenAddresses checks that the time for a recording depends on its number of entries, not on their addresses.
-// Quadratic behaviour would take at least a hundred times as long here.
+// Quadratic behavior would take at least a hundred times as long here.
 func TestChosenAddresses(t *testing.T) {
 	const n = 40_000
 	plain := make([][]byte, n)

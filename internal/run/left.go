@@ -26,16 +26,16 @@ import (
 
 var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
-// Left describes what killed processes left behind.
-type Left struct {
+// Leftovers describes what killed processes left behind.
+type Leftovers struct {
 	Folders   int // the number of removed folders
 	Processes int // the number of ended processes
 	Spared    int // runs that were meant to continue, and still do
 }
 
-// RemoveLeft removes what dead processes left under parent ("" is the system's temporary folder), and ends the
+// RemoveLeftovers removes what dead processes left under parent ("" is the system's temporary folder), and ends the
 // processes they left running. If in doubt, it removes nothing.
-func RemoveLeft(parent string) (out Left) {
+func RemoveLeftovers(parent string) (out Leftovers) {
 	if parent == "" {
 		parent = tempDir()
 	}
@@ -51,13 +51,13 @@ func RemoveLeft(parent string) (out Left) {
 }
 
 // clean removes a folder, and ends its runs' processes.
-func (l *Left) clean(work string, runs []string) {
+func (l *Leftovers) clean(work string, runs []string) {
 	lock, ok := claim(work)
 	if !ok {
 		return
 	}
 	defer lock.Close() // only after everything is removed, so that concurrent snugs do not interfere
-	if spared := slices.DeleteFunc(slices.Clone(runs), func(r string) bool { return !goesOn(r) }); len(spared) > 0 {
+	if spared := slices.DeleteFunc(slices.Clone(runs), func(r string) bool { return !mayContinue(r) }); len(spared) > 0 {
 		l.Spared += len(spared)
 		return
 	}
@@ -115,8 +115,8 @@ func runsLeft() map[string][]string {
 // maxSettings limits the size of the probe's settings, which are a few hundred bytes.
 const maxSettings = 1 << 20
 
-// goesOn reports whether a run was meant to continue after its recorded steps.
-func goesOn(run string) bool {
+// mayContinue reports whether a run was meant to continue after its recorded steps.
+func mayContinue(run string) bool {
 	var s Settings
 	text, err := files.Read(filepath.Join(run, "probe.json"), maxSettings)
 	return err == nil && json.Unmarshal(text, &s) == nil && s.KeepRunning

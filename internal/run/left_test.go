@@ -78,7 +78,7 @@ func TestRemoveLeft(t *testing.T) {
 	if err := os.Symlink(filepath.Join(parent, "other-"+fmt.Sprint(pid)+"-1"), filepath.Join(parent, link)); err != nil {
 		t.Fatal(err)
 	}
-	if left := RemoveLeft(parent); left != (Left{Folders: 1}) {
+	if left := RemoveLeftovers(parent); left != (Leftovers{Folders: 1}) {
 		t.Errorf("%+v removed, want 1 folder", left)
 	}
 	entries, err := os.ReadDir(parent)
@@ -150,7 +150,7 @@ func TestRemoveLeftEndsRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	left := RemoveLeft(parent)
+	left := RemoveLeftovers(parent)
 	if left.Folders != 1 || left.Processes == 0 || left.Spared != 0 {
 		t.Errorf("%+v", left)
 	}
@@ -182,7 +182,7 @@ func TestRemoveLeftOfOthers(t *testing.T) {
 		t.Skip("nor can this one: ", err)
 	}
 	defer func() { _ = theirs.Process.Kill(); _ = theirs.Wait() }()
-	if left := RemoveLeft(parent); left != (Left{Folders: 1, Processes: 1}) {
+	if left := RemoveLeftovers(parent); left != (Leftovers{Folders: 1, Processes: 1}) {
 		t.Errorf("%+v", left)
 	}
 	if s, ok := os.ReadFile(fmt.Sprintf("/proc/%d/stat", theirs.Process.Pid)); ok != nil || !strings.Contains(string(s), ") S ") {
@@ -194,12 +194,12 @@ func TestRemoveLeftOfOthers(t *testing.T) {
 func TestRemoveLeftSparesRuns(t *testing.T) {
 	parent := t.TempDir()
 	_, training := leftWork(t, parent, `{"keep_running":true}`, "sh", "-c", "echo; read line")
-	if left := RemoveLeft(parent); left != (Left{Spared: 1}) {
+	if left := RemoveLeftovers(parent); left != (Leftovers{Spared: 1}) {
 		t.Errorf("%+v: the run should have continued", left)
 	}
 	_ = training.Process.Kill()
 	_ = training.Wait()
-	if left := RemoveLeft(parent); left != (Left{Folders: 1}) {
+	if left := RemoveLeftovers(parent); left != (Leftovers{Folders: 1}) {
 		t.Errorf("%+v: the run is over", left)
 	}
 }
@@ -227,7 +227,7 @@ func TestRemoveLeftByLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := folder(fmt.Sprintf("snug-profile-%d-3", dead(t)), "")
-	if left := RemoveLeft(parent); left != (Left{Folders: 2}) {
+	if left := RemoveLeftovers(parent); left != (Leftovers{Folders: 2}) {
 		t.Errorf("%+v", left)
 	}
 	for path, want := range map[string]bool{reused: false, empty: false, made: true} {
@@ -261,7 +261,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 		fmt.Fprintf(note, "%q\n", path)
 		_ = note.Close()
 	}
-	if RemoveLeft(parent).Folders != 0 {
+	if RemoveLeftovers(parent).Folders != 0 {
 		t.Fatal("its snug is alive")
 	}
 	if w, err := NewWork(parent); err != nil {
@@ -270,7 +270,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = w.lock.Close() // as if it were killed
-	if RemoveLeft(parent).Folders != 1 {
+	if RemoveLeftovers(parent).Folders != 1 {
 		t.Error("the folder was not removed")
 	}
 	entries, err := os.ReadDir(user)

@@ -76,7 +76,7 @@ type Fate string
 // The fates.
 const (
 	NoFate     Fate = ""            // it ended by itself
-	Cancelled  Fate = "cancelled"   // by a user or an administrator
+	Canceled   Fate = "canceled"    // by a user or an administrator
 	Preempted  Fate = "preempted"   // another job needed the machine
 	NodeFailed Fate = "node failed" // the machine was lost
 	TimeLimit  Fate = "time limit"  // it exceeded the time it had requested
@@ -84,7 +84,7 @@ const (
 )
 
 // Lost reports whether the run was ended by something that has nothing to do with its command.
-func (f Fate) Lost() bool { return f == Cancelled || f == Preempted || f == NodeFailed }
+func (f Fate) Lost() bool { return f == Canceled || f == Preempted || f == NodeFailed }
 
 // waits reports whether a process has not started yet, or is suspended.
 func waits(p Process) bool {

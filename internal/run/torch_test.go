@@ -186,7 +186,7 @@ func TestTorchWithoutGPU(t *testing.T) {
 	}
 }
 
-// Without a card, a fake one at least executes the probe's calls.
+// There is no card here, so a fake one executes the probe's calls.
 func TestTorchPretendedGPU(t *testing.T) {
 	got, out, o := watchRun(t, Settings{Steps: 3, KeepRunning: true}, nil, python(t), "fake_cuda.py", "10")
 	if diff := cmp.Diff(ran{Trained: []int{3}, Ends: []string{"steps"}}, got); diff != "" {

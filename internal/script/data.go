@@ -204,12 +204,12 @@ func (in *interpreter) collated(l *loader, from, n int) value {
 		}
 	}
 	v := in.samples(l, n)
-	in.labelled(l.collate, v)
+	in.labeled(l.collate, v)
 	return v
 }
 
-// labelled adds the labels that a language modelling collator makes from the inputs.
-func (in *interpreter) labelled(collate, batch value) {
+// labeled adds the labels that a language modeling collator makes from the inputs.
+func (in *interpreter) labeled(collate, batch value) {
 	o, ok := collate.(*instance)
 	d, isDict := batch.(*dict)
 	if !ok || !isDict || !o.class.derives("DataCollatorForLanguageModeling") && o.class.name != "DataCollatorForLanguageModeling" {

@@ -2,7 +2,7 @@
 
 package script
 
-// Limits beyond which a script is not followed. Limits on the iterations of a loop are in turns.go and
+// Limits beyond which a script is not followed. Limits on the iterations of a loop are in iterations.go and
 // trainer_steps.go.
 const (
 	maxExpressions = 5_000_000  // expressions evaluated

@@ -32,11 +32,11 @@ func (in *interpreter) saw(path string) {
 
 // lists adds an unknown model to the list, once.
 func (in *interpreter) lists(name string) {
-	if strings.HasPrefix(in.scope().file.Path, libraryFolder) || len(in.result.Saw) >= maxSeen {
+	if strings.HasPrefix(in.scope().file.Path, libraryFolder) || len(in.result.UnknownModels) >= maxSeen {
 		return
 	}
-	if text := fmt.Sprintf("%s (%s)", name, in.place()); !slices.Contains(in.result.Saw, text) {
-		in.result.Saw = append(in.result.Saw, text)
+	if text := fmt.Sprintf("%s (%s)", name, in.place()); !slices.Contains(in.result.UnknownModels, text) {
+		in.result.UnknownModels = append(in.result.UnknownModels, text)
 	}
 }
 

@@ -111,7 +111,7 @@ func absolute(_ *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// rounded implements round(x, ndigits), which rounds halves to the even neighbour.
+// rounded implements round(x, ndigits), which rounds halves to the even neighbor.
 func rounded(_ *interpreter, a arguments) value {
 	digits, given := a.or(1, "ndigits", nil).(int)
 	switch v := a.or(0, "", nil).(type) {

@@ -18,7 +18,7 @@ func registerPreferences() {
 		"halves":                halvesOf,
 		"rated":                 ratedBatch,
 		"separate_pairs":        separateBatch,
-		"labelled_pairs":        labelledPairs,
+		"labeled_pairs":         labeledPairs,
 		"tagged":                taggedBatch,
 		"chunked_log_probs":     chunkedLogProbs,
 		"scattered":             scattered,
@@ -120,7 +120,7 @@ func halvesOf(in *interpreter, a arguments) value {
 	return t.Nonzero(half).View(-1).Hold()
 }
 
-// ratedBatch implements snug.rated(kl, precomputed): labelled answers, and the same answers with other prompts.
+// ratedBatch implements snug.rated(kl, precomputed): labeled answers, and the same answers with other prompts.
 func ratedBatch(in *interpreter, a arguments) value {
 	p := in.preference()
 	p.tokens("", p.samples(), "completion_mask")
@@ -158,8 +158,8 @@ func (p preference) labels(prefix string, rows int) {
 	p.out.set(prefix+"labels", labels)
 }
 
-// labelledPairs implements snug.labelled_pairs(): chosen answers, then rejected ones, with labels.
-func labelledPairs(in *interpreter, _ arguments) value {
+// labeledPairs implements snug.labeled_pairs(): chosen answers, then rejected ones, with labels.
+func labeledPairs(in *interpreter, _ arguments) value {
 	p := in.preference()
 	p.tokens("", 2*p.samples(), "")
 	p.labels("", 2*p.samples())

@@ -174,25 +174,25 @@ const (
 
 // Result is what Follow learned from a script.
 type Result struct {
-	Notes     []string         // what was not followed, each with its line
-	Updates   int              // optimizer steps
-	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
-	Graded    int              // how many of Trained had a gradient in that step
-	Called    bool             // a known model has run
-	Ungraded  int              // elements of those that had none
-	Backwards int              // backward passes
-	PerUpdate map[int]int      // number of updates, by the number of backward passes before the update
-	Autocasts bool             // autocast was entered
-	Autocast  shadow.DType     // dtype of the first autocast
-	Clips     bool             // gradients were clipped
-	Saw       []string         // unknown models, with their lines
-	Optimizer string           // the optimizers used, by their names in a setup; "" if the script has its own
-	Compiles  bool             // torch.compile was called
-	Twice     bool             // a gradient was differentiated again
-	Masks     bool             // masks with unknown contents selected elements
-	Adapts    bool             // adapters were added to a model
-	Switched  bool             // an argument or a settings file turns gradient checkpointing on or off
-	Reference string           // what answers are compared against, as in a setup; "" if none are compared
+	Notes         []string         // what was not followed, each with its line
+	Updates       int              // optimizer steps
+	Trained       []*shadow.Tensor // parameters of the first optimizer that was stepped
+	Graded        int              // how many of Trained had a gradient in that step
+	Called        bool             // a known model has run
+	Ungraded      int              // elements of those that had none
+	Backwards     int              // backward passes
+	PerUpdate     map[int]int      // number of updates, by the number of backward passes before the update
+	Autocasts     bool             // autocast was entered
+	Autocast      shadow.DType     // dtype of the first autocast
+	Clips         bool             // gradients were clipped
+	UnknownModels []string         // unknown models, with their lines
+	Optimizer     string           // the optimizers used, by their names in a setup; "" if the script has its own
+	Compiles      bool             // torch.compile was called
+	Twice         bool             // a gradient was differentiated again
+	Masks         bool             // masks with unknown contents selected elements
+	Adapts        bool             // adapters were added to a model
+	Switched      bool             // an argument or a settings file turns gradient checkpointing on or off
+	Reference     string           // what answers are compared against, as in a setup; "" if none are compared
 
 	Checkpointing bool   // the value of that switch, without a plan
 	MakesAdapters string // the line of the first LoraConfig; "" if there is none
@@ -239,7 +239,7 @@ type Unsimulated struct{ Text string }
 // Error returns the text.
 func (u *Unsimulated) Error() string { return u.Text }
 
-// stopped is the panic that ends a cancelled run.
+// stopped is the panic that ends a canceled run.
 type stopped struct{ error }
 
 // failure is the panic that ends a script that cannot be followed.

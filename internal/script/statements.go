@@ -10,7 +10,7 @@ import (
 	"snug/internal/pysrc"
 )
 
-// signal is how a block ended. For and while loops are in turns.go; with statements are in contexts.go.
+// signal is how a block ended. For and while loops are in iterations.go; with statements are in contexts.go.
 type signal int
 
 const (

@@ -14,16 +14,16 @@ import (
 
 // Survey is what a script reveals about its run. A field is empty if the script does not reveal it.
 type Survey struct {
-	Model Sighting // the first model the script loads
-	Batch Sighting // the number of samples in a training batch
-	Seq   Sighting // the number of tokens in a sample
-	Image Sighting // the height of an image
-	Width int      // the width of an image
-	Cut   string   // the place where texts are truncated at the model's limit
-	Open  string   // the place where a model with an unknown name is loaded
-	Saw   []string // models unknown to snug, with their lines
-	Why   string   // the first note on what is not followed
-	Code  bool     // the script trains a model that it builds from PyTorch's modules
+	Model         Sighting // the first model the script loads
+	Batch         Sighting // the number of samples in a training batch
+	Seq           Sighting // the number of tokens in a sample
+	Image         Sighting // the height of an image
+	Width         int      // the width of an image
+	Cut           string   // the place where texts are truncated at the model's limit
+	Open          string   // the place where a model with an unknown name is loaded
+	UnknownModels []string // models unknown to snug, with their lines
+	Why           string   // the first note on what is not followed
+	Code          bool     // the script trains a model that it builds from PyTorch's modules
 }
 
 // Sighting is a value found in a script, and where it was found.
@@ -70,7 +70,7 @@ func Look(run Run, known bool) (out Survey, err error) {
 		}
 	}()
 	_, err = in.follow()
-	in.survey.Saw = in.result.Saw
+	in.survey.UnknownModels = in.result.UnknownModels
 	if i := slices.IndexFunc(in.result.Notes, func(n string) bool { return !strings.Contains(n, ": the optimizer ") }); i >= 0 {
 		in.survey.Why = in.result.Notes[i]
 	}

@@ -287,14 +287,14 @@ func exampleTable(body []pysrc.Stmt) *table {
 			return
 		}
 		if c, ok := e.(*pysrc.Call); ok && isCallOf(c, "InputExample") {
-			texts, labelled := exampleTexts(c)
+			texts, labeled := exampleTexts(c)
 			if n == 0 {
 				n = texts
 			}
 			if texts != n {
 				n = -1
 			}
-			if labelled {
+			if labeled {
 				labels = 1
 			}
 		}
@@ -324,13 +324,13 @@ func isCallOf(c *pysrc.Call, name string) bool {
 }
 
 // exampleTexts returns the number of texts of InputExample(…), -1 if it is not known, and whether it has a label.
-func exampleTexts(c *pysrc.Call) (n int, labelled bool) {
+func exampleTexts(c *pysrc.Call) (n int, labeled bool) {
 	n = -1
 	for i, a := range c.Args {
 		if l, ok := a.Value.(*pysrc.List); ok && (a.Name == "texts" || a.Name == "" && i == 1) {
 			n = len(l.Elts)
 		}
-		labelled = labelled || a.Name == "label"
+		labeled = labeled || a.Name == "label"
 	}
-	return n, labelled
+	return n, labeled
 }

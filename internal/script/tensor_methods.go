@@ -110,7 +110,7 @@ func logical(_ *interpreter, t *shadow.Tensor, a arguments) value {
 func tensorExtreme(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
 		if o, ok := a.or(0, "other", nil).(*shadow.Tensor); ok {
-			return t.Larger(op+"imum", o).Hold()
+			return t.Extremum(op+"imum", o).Hold()
 		}
 		i, ok := a.or(0, "dim", nil).(int)
 		if !ok {
@@ -133,7 +133,7 @@ func valuesAndIndices(values, indices *shadow.Tensor) value {
 func larger(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
 		if o, ok := a.or(0, "other", nil).(*shadow.Tensor); ok {
-			return t.Larger(op, o).Hold()
+			return t.Extremum(op, o).Hold()
 		}
 		return in.lost(t, op)
 	}

@@ -43,7 +43,7 @@ func registerTrainer() {
 	natives["transformers.Adafactor"] = func(in *interpreter, a arguments) value {
 		o := in.optimizerOver("adafactor", a.or(0, "params", nil))
 		if beta1, given := a.get(5, "beta1"); given && beta1 != nil {
-			train.KeepFirst(o.(*optimizerValue).opt)
+			train.KeepFirstMoment(o.(*optimizerValue).opt)
 		}
 		return o
 	}

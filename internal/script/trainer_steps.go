@@ -64,7 +64,7 @@ func epochs(in *interpreter, a arguments) value {
 }
 
 // updateSteps selects the updates of an epoch to follow: the first ones, the last, and those at which something
-// happens, with their neighbours.
+// happens, with their neighbors.
 func updateSteps(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)
 	before, _ := a.or(1, "", 0).(int)

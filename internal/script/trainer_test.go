@@ -38,7 +38,7 @@ func TestFlags(t *testing.T) {
 }
 
 // TestChosen checks which updates of a long epoch are followed: the first, the last, and those at which something
-// happens, with their neighbours.
+// happens, with their neighbors.
 func TestChosen(t *testing.T) {
 	for _, c := range []struct {
 		n, before int

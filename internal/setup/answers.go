@@ -57,7 +57,7 @@ const (
 // SimulatesTRL reports whether a loop that compares answers is simulated as in a TRL release, such as 109 for 1.9.
 func SimulatesTRL(loop string, release int) bool {
 	switch {
-	case MovedByTRL(loop):
+	case LoopDependsOnTRL(loop):
 		return release >= firstTRLDPO && release != unreadTRLDPO
 	case loop == FactoryDPOLoop || loop == FactoryKTOLoop: // they have their own code
 		return true
@@ -71,13 +71,13 @@ func (s *Setup) FollowsOverGPUs() bool {
 	return s.Script != nil && ComparesAnswers(s.Script.Name) && s.Script.Name != GRPOLoop && s.DistKind() == DDP
 }
 
-// MovedByTRL reports whether the simulation of the run may depend on the release of TRL.
-func (s *Setup) MovedByTRL() bool {
-	return MovedByTRL(s.Loop) || s.Script != nil && s.Script.File != nil
+// DependsOnTRL reports whether the simulation of the run may depend on the release of TRL.
+func (s *Setup) DependsOnTRL() bool {
+	return LoopDependsOnTRL(s.Loop) || s.Script != nil && s.Script.File != nil
 }
 
-// MovedByTRL reports whether the simulation of a loop depends on the release of TRL.
-func MovedByTRL(loop string) bool { return loop == DPOLoop || loop == AxolotlDPOLoop }
+// LoopDependsOnTRL reports whether the simulation of a loop depends on the release of TRL.
+func LoopDependsOnTRL(loop string) bool { return loop == DPOLoop || loop == AxolotlDPOLoop }
 
 // completeAnswers checks the settings of a loop that compares answers. A reward model is the setup's model with a
 // head that returns one number.

@@ -34,7 +34,7 @@ const (
 // Decode returns one setup. It checks every field, fills in defaults and looks up the model. The fields, defaults and
 // limits are rows in table.go.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
-	fields, own, unknown := learn(WithTodaysNames(fields), from)
+	fields, own, unknown := learn(WithCurrentNames(fields), from)
 	if unknown == nil && fields["batch"] == nil && from.AnyBatch {
 		fields = with(fields, map[string]any{"batch": 1.0})
 	}

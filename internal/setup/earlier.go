@@ -4,9 +4,9 @@ package setup
 
 import "maps"
 
-// WithTodaysNames returns the fields of a setup under their current names. Published collections of runs still use
+// WithCurrentNames returns the fields of a setup under their current names. Published collections of runs still use
 // the earlier name packed for 4-bit weights.
-func WithTodaysNames(fields map[string]any) map[string]any {
+func WithCurrentNames(fields map[string]any) map[string]any {
 	packed, is := fields["packed"].(map[string]any)
 	if !is || fields["quantization"] != nil {
 		return fields

@@ -28,8 +28,8 @@ func (e *Evaluation) Logits() uint64 { return e.logits.Load() }
 // no more memory.
 const FewBatches = 4
 
-// Turns returns the number of batches in an evaluation.
-func (e *Evaluation) Turns() int { return cmp.Or(e.Batches, FewBatches) }
+// BatchCount returns the number of batches in an evaluation.
+func (e *Evaluation) BatchCount() int { return cmp.Or(e.Batches, FewBatches) }
 
 // EvaluationBatch returns the number of samples per forward pass of an evaluation.
 func (s *Setup) EvaluationBatch() int { return cmp.Or(s.Evaluation.Batch, s.Batch) }
@@ -62,7 +62,7 @@ func (s *Setup) evaluationPhrase() []string {
 	if e == nil {
 		return nil
 	}
-	text := fmt.Sprintf("evaluation of %d batches of %d", e.Turns(), s.EvaluationBatch())
+	text := fmt.Sprintf("evaluation of %d batches of %d", e.BatchCount(), s.EvaluationBatch())
 	if e.KeepsLogits {
 		text += " that keeps logits"
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Lengths describes the sample lengths of a run, if they vary. It has one of several forms. Files of lengths and
-// texts are read in lengths_file.go and its neighbours.
+// texts are read in lengths_file.go and its neighbors.
 type Lengths struct {
 	Each      []int           // tokens of each step's batch, in order; after the last, the list starts again
 	Uniform   *[2]int         // the shortest and the longest length

@@ -35,7 +35,7 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 	}
 }
 
-// AreSamples reports whether lengths given by a flag are read from a file of samples, which the usual length may cut.
+// AreSamples reports whether lengths given by a flag are read from a file of samples. The usual length may truncate those.
 func AreSamples(text string) bool {
 	l := &Lengths{}
 	(&object{}).lengthsText("lengths", text, l)

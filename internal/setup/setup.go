@@ -52,15 +52,15 @@ type Setup struct {
 	Versions      Versions      `json:"versions,omitzero"`        // the installed libraries
 	Steps         int           `json:"steps,omitempty"`          // optimizer steps to simulate
 
-	Script      *Script            `json:"-"` // the script of Loop; nil for StepLoop
-	Sizes       map[string]int     `json:"-"` // quantities that a profile varies and that have no field
-	Loaded      string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
-	Loads       map[string]Loading `json:"-"` // how the run's files would load weights, by precision, if requested
-	Guessed     bool               `json:"-"` // the saved type of the weights is unknown
-	Unverified  []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
-	LeftOut     int                `json:"-"` // updates that a measured run is known to have skipped at its start
-	LoopAssumed bool               `json:"-"` // no loop was named, and LitGPT's was assumed
-	LossChunks  int                `json:"-"` // number of chunks in which a causal loss is computed; set by a lever, not by files
+	Script         *Script            `json:"-"` // the script of Loop; nil for StepLoop
+	Sizes          map[string]int     `json:"-"` // quantities that a profile varies and that have no field
+	Loaded         string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
+	Loads          map[string]Loading `json:"-"` // how the run's files would load weights, by precision, if requested
+	Guessed        bool               `json:"-"` // the saved type of the weights is unknown
+	Unverified     []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
+	SkippedUpdates int                `json:"-"` // updates that a measured run is known to have skipped at its start
+	LoopAssumed    bool               `json:"-"` // no loop was named, and LitGPT's was assumed
+	LossChunks     int                `json:"-"` // number of chunks in which a causal loss is computed; set by a lever, not by files
 }
 
 // KeepsGradients reports whether gradients are kept between steps.

@@ -163,7 +163,7 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "fsdp2", "world": 8, "bucket_view": true}}`:                        `dist.bucket_view belongs to ddp`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp", "world": 8, "param_dtype": "bf16"}}`:                        `dist.param_dtype and dist.reduce_dtype belong to fsdp1 and fsdp2`,
 		`{` + gpt2 + `, "batch": 4, "allocator": "expandable_segment:True"}`:                                            `allocator: `,
-		`{` + gpt2 + `, "batch": 4, "versions": {"torch": "1.13"}}`:                                                     `versions.torch: the allocator of PyTorch 1.13 is not modelled`,
+		`{` + gpt2 + `, "batch": 4, "versions": {"torch": "1.13"}}`:                                                     `versions.torch: the allocator of PyTorch 1.13 is not modeled`,
 		`{` + gpt2 + `, "batch": 4, "versions": {"torch": "new"}}`:                                                      `versions.torch: "new" is not a PyTorch version`,
 		`{` + gpt2 + `, "batch": 4, "versions": {"transformers": "3.2"}}`:                                               `versions.transformers 3.2 is not supported; choose 4.30 to 5.17`,
 		`{` + gpt2 + `, "batch": 4, "choices": 3}`:                                                                      `choices is 3, but gpt2 is trained as causal-lm, which does not choose between texts`,

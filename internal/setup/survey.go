@@ -13,16 +13,16 @@ import (
 
 // Survey is what a script shows about its run. Each part is empty if the script does not show it.
 type Survey struct {
-	Model Sighting // the first model that the script loads
-	Batch Sighting // samples of a training batch
-	Seq   Sighting // tokens of a sample
-	Image Sighting // height of an image
-	Width int      // width of an image
-	Cut   string   // the place where the tokenizer truncates texts at the model's limit
-	Open  string   // the place where the script loads a model whose name is only known when it runs
-	Saw   []string // models that snug does not know, with their lines
-	Why   string   // the first thing in the script that is not followed; "" if all of it is
-	Code  bool     // the script trains a model that it builds from PyTorch's modules
+	Model         Sighting // the first model that the script loads
+	Batch         Sighting // samples of a training batch
+	Seq           Sighting // tokens of a sample
+	Image         Sighting // height of an image
+	Width         int      // width of an image
+	Cut           string   // the place where the tokenizer truncates texts at the model's limit
+	Open          string   // the place where the script loads a model whose name is only known when it runs
+	UnknownModels []string // models that snug does not know, with their lines
+	Why           string   // the first thing in the script that is not followed; "" if all of it is
+	Code          bool     // the script trains a model that it builds from PyTorch's modules
 }
 
 // Sighting is a value found in a script, and its place.
@@ -143,16 +143,16 @@ func noModel(s *Setup, own Survey, err error) error {
 		return unknownModel("{model} is missing, and snug could not find one in %s (%s); give it with {model.name}, or record the run: %s", s.loopName(), what, s.recording())
 	}
 	if own.Why != "" {
-		return unknownModel("{model} is missing, and %s loads none that snug can simulate%s (%s); record the run: %s, and then give {model.name} memory.snug", s.loopName(), SawText(own.Saw), own.Why, s.recording())
+		return unknownModel("{model} is missing, and %s loads none that snug can simulate%s (%s); record the run: %s, and then give {model.name} memory.snug", s.loopName(), UnknownModelsText(own.UnknownModels), own.Why, s.recording())
 	}
-	return unknownModel("{model} is missing, and %s loads none that snug can simulate%s; record the run: %s, and then give {model.name} memory.snug", s.loopName(), SawText(own.Saw), s.recording())
+	return unknownModel("{model} is missing, and %s loads none that snug can simulate%s; record the run: %s, and then give {model.name} memory.snug", s.loopName(), UnknownModelsText(own.UnknownModels), s.recording())
 }
 
 // recording returns the command that records the script of the loop.
 func (s *Setup) recording() string { return "snug profile --vary batch=2,3 -- python3 " + s.Loop }
 
-// SawText returns a phrase that lists the unknown models in a script.
-func SawText(saw []string) string {
+// UnknownModelsText returns a phrase that lists the unknown models in a script.
+func UnknownModelsText(saw []string) string {
 	if len(saw) == 0 {
 		return ""
 	}

@@ -66,10 +66,10 @@ func (s *Setup) SimulatesReentrant() bool {
 	return s.Dist == nil || s.Dist.Kind != Zero3 && (!s.Dist.FSDP() || s.DistKind() == FSDP1)
 }
 
-// MovedByTransformers reports whether the run is simulated differently from one with the newest transformers.
-func (s *Setup) MovedByTransformers() bool {
+// DiffersByTransformers reports whether the run is simulated differently from one with the newest transformers.
+func (s *Setup) DiffersByTransformers() bool {
 	if s.UseReentrant == nil && s.Reentrant() || s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 {
 		return true
 	}
-	return s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossMoved(s.Versions.TransformersRelease())
+	return s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossDiffers(s.Versions.TransformersRelease())
 }

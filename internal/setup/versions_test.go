@@ -13,8 +13,8 @@ import (
 // TestVersionsBeyond checks that unknown versions, and text that is not a version, are refused.
 func TestVersionsBeyond(t *testing.T) {
 	for _, c := range []struct{ key, version, want string }{
-		{"torch", "2.0", "versions.torch: the allocator of PyTorch 2.0 is not modelled"},
-		{"torch", "2.14", "versions.torch: the allocator of PyTorch 2.14 is not modelled"},
+		{"torch", "2.0", "versions.torch: the allocator of PyTorch 2.0 is not modeled"},
+		{"torch", "2.14", "versions.torch: the allocator of PyTorch 2.14 is not modeled"},
 		{"torch", "2.12", ""},
 		{"transformers", "5.18", "versions.transformers 5.18 is not supported; choose 4.30 to 5.17"},
 		{"transformers", "4.30.2", ""},

@@ -48,7 +48,7 @@ func (e *FieldError) Error() string {
 	return e.Named(func(field string) string { return strings.Replace(field, "=", " ", 1) })
 }
 
-// Named returns the message with field names given by name, also for field=value.
+// Named returns the message with each field name replaced by the result of name, which also gets field=value.
 func (e *FieldError) Named(name func(field string) string) string {
 	format := fieldInBraces.Regexp().ReplaceAllStringFunc(e.format, func(in string) string { return name(in[1 : len(in)-1]) })
 	return fmt.Sprintf(format, e.args...)

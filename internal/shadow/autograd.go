@@ -73,7 +73,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 		n.next = make([]edge, 0, len(inputs))
 	}
 	n.next = n.next[:len(inputs)]
-	n.path, n.logits, n.turn = w.modulePath(), w.component == Logits, w.turns.now
+	n.path, n.logits, n.turn = w.modulePath(), w.component == Logits, w.folding.now
 	for i, t := range inputs {
 		if t != nil && t.requiresGrad {
 			n.next[i] = t.gradientEdge()

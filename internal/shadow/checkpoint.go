@@ -192,7 +192,7 @@ func (r *region) recompute() {
 	w := r.w
 	r.replayed = true
 	grad, outer, depth, pins := w.gradMode, w.hooks, w.depth, len(w.pins)
-	path, turn := w.path, w.turns.now
+	path, turn := w.path, w.folding.now
 	watch := w.watch
 	w.gradMode, w.hooks, w.watch = true, &hooks{region: r, replay: true}, []*Tensor{}
 	defer w.As(Activations)()

@@ -51,7 +51,7 @@ func BackwardTemporary(t *Tensor) {
 // Tensor.backward does.
 func (w *World) backward(root, g *Tensor) {
 	g.Hold()
-	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.turns.now
+	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.folding.now
 	w.gradMode, w.thread, w.component, w.path = false, backwardThread, Temporaries, nil
 	w.stamp++
 	e := &engine{w: w, stamp: w.stamp, keeps: w.retains, only: w.only}

@@ -60,7 +60,7 @@ const (
 // width.
 type Kernel struct {
 	Work       Work    // the kind of kernel
-	B, M, N, K int32   // the sizes of a product; see above for other kinds
+	B, M, N, K int32   // the sizes of a product; for other kinds, see the comment of Kernel
 	Flops      float64 // arithmetic operations
 	Draws      float64 // random numbers drawn
 	Bytes      float64 // bytes read and written

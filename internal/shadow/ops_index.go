@@ -184,7 +184,8 @@ func (t *Tensor) DivTo(o *Tensor) *Tensor {
 	return n.inPlace(t, o)
 }
 
-// MaskedFillTo is t.masked_fill_(mask, number).
+// MaskedFillTo is t.masked_fill_(mask, number). The result is t itself if it needs no gradient, otherwise another tensor
+// with the same memory.
 func (t *Tensor) MaskedFillTo(mask *Tensor) *Tensor {
 	n := t.w.record("MaskedFillBackward0", t)
 	m := n.save(mask)

@@ -12,7 +12,8 @@ func (t *Tensor) ScaleInPlace() *Tensor {
 	return t.view("MulBackward0", t.size, t.stride, func(g *Tensor) *Tensor { return g.MulScalar() })
 }
 
-// MaskedFillInPlace is t.masked_fill_(mask, number).
+// MaskedFillInPlace is t.masked_fill_(mask, number). The result is another tensor with the same memory, even if t needs no
+// gradient. No kernel is counted for it.
 func (t *Tensor) MaskedFillInPlace(mask *Tensor) *Tensor {
 	n := t.w.record("MaskedFillBackward0", t)
 	m := n.save(mask)

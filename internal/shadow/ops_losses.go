@@ -169,7 +169,7 @@ func (t *Tensor) TripletMargin(positive, negative *Tensor, swap bool, reduction 
 	near := fn.Let(args[0].PairwiseDistance(args[1], false))
 	far := fn.Let(args[0].PairwiseDistance(args[2], false))
 	if swap {
-		fn.Set(&far, far.Larger("minimum", fn.Let(args[1].PairwiseDistance(args[2], false))))
+		fn.Set(&far, far.Extremum("minimum", fn.Let(args[1].PairwiseDistance(args[2], false))))
 	}
 	sum := near.AddScalar().Hold()
 	out := fn.Let(sum.Sub(far).ClampMin())

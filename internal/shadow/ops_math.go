@@ -241,8 +241,8 @@ func (t *Tensor) Any(keep bool, dims ...int) *Tensor {
 // Plain is an op with a result of the same shape and no gradient.
 func (t *Tensor) Plain(op string, dt DType) *Tensor { return t.plain(op, dt) }
 
-// Larger is torch.maximum or minimum. The gradient of a tie is shared.
-func (t *Tensor) Larger(op string, o *Tensor) *Tensor {
+// Extremum is torch.maximum or minimum of two tensors. The gradient of a tie is shared.
+func (t *Tensor) Extremum(op string, o *Tensor) *Tensor {
 	n := t.w.record("MaximumBackward0", t, o)
 	other, self := n.save(o), n.save(t)
 	out := t.binary(op, o, resultType(t, o))

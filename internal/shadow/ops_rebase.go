@@ -96,7 +96,7 @@ func (t *Tensor) MulInto(o *Tensor) {
 	dropTemporaries(o)
 }
 
-// MaskedFillInto is t.masked_fill_(mask, number).
+// MaskedFillInto is t.masked_fill_(mask, number) in a script: t itself gets a new history.
 func (t *Tensor) MaskedFillInto(mask *Tensor) {
 	n := t.w.record("MaskedFillBackward0", t)
 	m := n.save(mask)

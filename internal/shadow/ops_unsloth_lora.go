@@ -8,7 +8,7 @@ package shadow
 // weights of all layers first. The version for bitsandbytes makes them one by one, and for several layers it writes the
 // gradient of the input over the input.
 
-// FusedLora is a layer in one of these functions.
+// FusedLora is a layer in one of Unsloth's LoRA functions.
 type FusedLora struct {
 	Dequantize func() *Tensor // makes the weight (In, Out)
 	Bias       *Tensor        // may be nil

@@ -63,7 +63,7 @@ type World struct {
 	passage     *Passage // the passage being recorded, if any
 	arrived     int      // number of gradients that arrived in the last passage
 	layouts     map[*Tensor]*gradLayout
-	turns       turns
+	folding     folding
 	origin      []uint32 // for an unfolded trace, the ID that each allocation had before unfolding
 
 	afterBackward func()              // called when the whole backward has run
@@ -88,7 +88,7 @@ type World struct {
 	Undropped bool
 	// Unadapted is set while adapters are switched off, as in PEFT's disable_adapter.
 	Unadapted bool
-	// Folds allows long loops to simulate only a few of their iterations: see Turns.
+	// Folds allows long loops to simulate only a few of their iterations: see Iterations.
 	Folds bool
 	// Describes makes the world keep the Form of each tensor.
 	Describes bool
@@ -136,8 +136,8 @@ func (w *World) alloc(bytes uint64) *storage {
 	id := w.Trace.Alloc(bytes, w.queue)
 	w.Tags = append(w.Tags, Tag{Component: w.component, Path: w.modulePath()})
 	m := w.pages.storages.take(&storagePages)
-	m.id, m.refs, m.turn = id, 1, w.turns.now
-	w.inTurn(m.turn)
+	m.id, m.refs, m.turn = id, 1, w.folding.now
+	w.inIteration(m.turn)
 	return m
 }
 
@@ -157,7 +157,7 @@ func (w *World) release(m *storage) {
 	m.refs--
 	if m.refs == 0 {
 		w.Trace.Free(m.id)
-		w.inTurn(cmp.Or(w.turns.now, m.turn))
+		w.inIteration(cmp.Or(w.folding.now, m.turn))
 	}
 }
 

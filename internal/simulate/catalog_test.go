@@ -13,7 +13,7 @@ import (
 	"snug/internal/setup"
 )
 
-// TestCatalogParameters builds every model in the catalogue and compares its parameter count with the published
+// TestCatalogParameters builds every model in the catalog and compares its parameter count with the published
 // one.
 func TestCatalogParameters(t *testing.T) {
 	named := map[string]int{
@@ -47,7 +47,7 @@ func TestCatalogParameters(t *testing.T) {
 	}
 }
 
-// variants returns the catalogue's models that share a config with another model.
+// variants returns the catalog's models that share a config with another model.
 func variants(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("../catalog/variants.jsonl")

@@ -29,8 +29,8 @@ func (r *run) evaluate() {
 	r.w.Eval = true
 	back := r.w.NoGrad()
 	var kept []*shadow.Tensor
-	for range e.Turns() {
-		r.goesOn()
+	for range e.BatchCount() {
+		r.checkCanceled()
 		if logits := r.predict(e.KeepsLogits); logits != nil {
 			kept = append(kept, logits)
 		}
@@ -73,7 +73,7 @@ func evaluation(s *setup.Setup) script.Evaluating {
 	if every == 0 || every > s.Steps {
 		every = s.Steps
 	}
-	return script.Evaluating{Batch: s.EvaluationBatch(), Batches: e.Turns(), Every: every, KeepsLogits: e.KeepsLogits}
+	return script.Evaluating{Batch: s.EvaluationBatch(), Batches: e.BatchCount(), Every: every, KeepsLogits: e.KeepsLogits}
 }
 
 // afterSteps trains one more step if the run ends with an evaluation, because that step has to use the memory

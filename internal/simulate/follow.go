@@ -57,7 +57,7 @@ func (r *run) follow() error {
 	r.own = res.Trained
 	neverUpdates := res.Updates == 0 && res.Backwards > 0
 	if res.Graded == 0 && !neverUpdates && (r.builder == nil || !res.Called) {
-		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), firstNote(res.Notes), s.Loop)}
+		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.UnknownModelsText(res.UnknownModels), firstNote(res.Notes), s.Loop)}
 	}
 	if why := r.unfollowedModel(res); why != nil {
 		return why

@@ -331,11 +331,11 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	return res, nil
 }
 
-// stopped is the panic that ends a cancelled run.
+// stopped is the panic that ends a canceled run.
 type stopped struct{ error }
 
-// goesOn panics if the run has been cancelled.
-func (r *run) goesOn() {
+// checkCanceled panics if the run has been canceled.
+func (r *run) checkCanceled() {
 	if r.o.Stop == nil {
 		return
 	}
@@ -349,7 +349,7 @@ func (r *run) goesOn() {
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
-		r.goesOn()
+		r.checkCanceled()
 		if i >= len(o.Skips)+2 && o.Log == nil && r.tokens == nil && !r.evaluates() && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
@@ -654,7 +654,7 @@ func (r *run) microBatches() {
 		n = 1
 	}
 	for k := range n {
-		r.goesOn()
+		r.checkCanceled()
 		other := r.boundary(k == n-1)
 		r.reshape(k)
 		if k >= 2 && !other && r.o.Log == nil && r.tokens == nil && r.w.Repeat(from) {

@@ -36,7 +36,7 @@ func Survey(s *setup.Setup) (setup.Survey, error) {
 	}
 	seen, err := script.Look(how, known)
 	return setup.Survey{
-		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Image: setup.Sighting(seen.Image), Width: seen.Width, Cut: seen.Cut, Open: seen.Open, Saw: seen.Saw, Why: seen.Why, Code: seen.Code,
+		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Image: setup.Sighting(seen.Image), Width: seen.Width, Cut: seen.Cut, Open: seen.Open, UnknownModels: seen.UnknownModels, Why: seen.Why, Code: seen.Code,
 	}, unsimulated(err)
 }
 

@@ -39,7 +39,7 @@ func fateOf(id string, i Info, output string) (run.Fate, string) {
 		if i.By != "" {
 			by = "by user " + i.By
 		}
-		return run.Cancelled, fmt.Sprintf("job %s was cancelled %s", id, by)
+		return run.Canceled, fmt.Sprintf("job %s was canceled %s", id, by)
 	case i.State == "REVOKED" || i.State == gone:
 		return run.NodeFailed, fmt.Sprintf("Slurm has no record of job %s, and it left no exit code", id)
 	}

@@ -25,13 +25,13 @@ type job struct {
 	stop                chan struct{} // closed when the job is no longer waited for
 	stopped             sync.Once
 
-	ran       atomic.Bool // the job has been seen running, and has not been queued again since
-	cancelled atomic.Bool // snug has cancelled it
-	copied    int64
-	reason    string // why it is waiting, as last reported to the user
-	ends      int    // times that Slurm has ended it, as last reported to the user
-	silent    bool   // Slurm is not responding, and the user has been told
-	last      Info
+	ran      atomic.Bool // the job has been seen running, and has not been queued again since
+	canceled atomic.Bool // snug has canceled it
+	copied   int64
+	reason   string // why it is waiting, as last reported to the user
+	ends     int    // times that Slurm has ended it, as last reported to the user
+	silent   bool   // Slurm is not responding, and the user has been told
+	last     Info
 
 	mu   sync.Mutex
 	fate run.Fate
@@ -139,7 +139,7 @@ func (j *job) ended(ctx context.Context, i Info) run.Exit {
 	if i.phase() != over { // Slurm has no record of it, or is still ending it
 		i = j.byFiles()
 	}
-	if !j.cancelled.Load() {
+	if !j.canceled.Load() {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.fate, j.why = fateOf(j.id, i, j.tail())
@@ -152,7 +152,7 @@ func (j *job) byFiles() Info {
 	text := strings.TrimSpace(readText(filepath.Join(j.folder, exitName)))
 	code, err := strconv.Atoi(text)
 	switch {
-	case j.cancelled.Load():
+	case j.canceled.Load():
 		return Info{State: "CANCELLED", Exit: run.Exit{Code: 1}}
 	case err != nil:
 		return Info{State: gone, Exit: run.Exit{Code: 1}}
@@ -188,16 +188,16 @@ func (j *job) End(s os.Signal) {
 	}
 }
 
-// Sweep only stops waiting, because Slurm itself ends the processes of a cancelled job.
+// Sweep only stops waiting, because Slurm itself ends the processes of a canceled job.
 func (j *job) Sweep(bool) { j.stopped.Do(func() { close(j.stop) }) }
 
 func (j *job) cancel() {
-	if j.cancelled.Swap(true) {
+	if j.canceled.Swap(true) {
 		return
 	}
 	ctx, done := context.WithTimeout(context.Background(), patience)
 	defer done()
 	if _, err := j.runner.queue.run(ctx, nil, "scancel", on(j.cluster, j.id)...); err != nil {
-		j.runner.say("job %s could not be cancelled: %v; cancel it with scancel %[1]s", j.id, err)
+		j.runner.say("job %s could not be canceled: %v; cancel it with scancel %[1]s", j.id, err)
 	}
 }

@@ -133,9 +133,9 @@ func TestJobs(t *testing.T) {
 		cluster: &cluster{squeue: []string{"12|RUNNING|None|n1", "error: Unable to contact slurm controller", "error: Unable to contact slurm controller", "12|RUNNING|None|n1", "12|COMPLETED|None|n1"}, scontrol: fine},
 		want:    ending{Said: []string{"Slurm is not responding (Unable to contact slurm controller); job 12 may still be running, so snug keeps trying"}},
 	}, {
-		name:    "the job is cancelled, and the accounting shows by whom",
+		name:    "the job is canceled, and the accounting shows by whom",
 		cluster: &cluster{squeue: []string{"12|CANCELLED|None|n1"}, scontrol: "JobId=12 JobState=CANCELLED ExitCode=0:15 NodeList=n1", sacct: "12|CANCELLED by 1000|0:15|n1\n"},
-		want:    ending{Exit: run.Exit{Code: 143, Signal: syscall.SIGTERM}, Fate: run.Cancelled, Why: "job 12 was cancelled by user 1000"},
+		want:    ending{Exit: run.Exit{Code: 143, Signal: syscall.SIGTERM}, Fate: run.Canceled, Why: "job 12 was canceled by user 1000"},
 	}, {
 		name:    "the job is only in the accounting",
 		cluster: &cluster{squeue: []string{"error: slurm_load_jobs error: Invalid job id specified"}, sacct: "12|NODE_FAIL|0:0|n1\n"},
@@ -210,7 +210,7 @@ func TestSubmitFails(t *testing.T) {
 	}
 }
 
-// A job that snug ends is cancelled once, is not waited for, and has no fate.
+// A job that snug ends is canceled once, is not waited for, and has no fate.
 func TestEnd(t *testing.T) {
 	c := &cluster{squeue: []string{"12|RUNNING|None|n1"}}
 	r := &Runner{Poll: time.Millisecond, Run: c.run}

@@ -26,7 +26,7 @@ type Info struct {
 	State    string   // RUNNING, PENDING, NODE_FAIL, ...
 	Reason   string   // why it waits, or why it ended
 	Nodes    string   // the nodes it runs on
-	By       string   // the user ID that cancelled it, from sacct
+	By       string   // the user ID that canceled it, from sacct
 	Limit    string   // its time limit, [days-]hours:minutes:seconds
 	Restarts int      // how often it was queued again
 	Exit     run.Exit // how its script ended

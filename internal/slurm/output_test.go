@@ -127,8 +127,8 @@ func TestFate(t *testing.T) {
 		{Info{State: "FAILED"}, stepd + "TIME LIMIT ***\n", run.TimeLimit, "job 12 reached its time limit; raise --time in the script"},
 		{Info{State: "OUT_OF_MEMORY", Nodes: "n1"}, "", run.HostMemory, "job 12 used more CPU memory than it requested and was killed on n1; raise --mem in the script"},
 		{Info{State: "FAILED"}, "slurmstepd: error: Detected 1 oom_kill event in StepId=12.batch.\n", run.HostMemory, "job 12 used more CPU memory than it requested and was killed; raise --mem in the script"},
-		{Info{State: "CANCELLED", By: "1000"}, stepd[:len(stepd)-7] + "***\n", run.Cancelled, "job 12 was cancelled by user 1000"},
-		{Info{State: "CANCELLED"}, "", run.Cancelled, "job 12 was cancelled externally"},
+		{Info{State: "CANCELLED", By: "1000"}, stepd[:len(stepd)-7] + "***\n", run.Canceled, "job 12 was canceled by user 1000"},
+		{Info{State: "CANCELLED"}, "", run.Canceled, "job 12 was canceled externally"},
 		{Info{State: gone}, "", run.NodeFailed, "Slurm has no record of job 12, and it left no exit code"},
 	} {
 		fate, why := fateOf("12", c.info, c.output)

@@ -128,7 +128,7 @@ func (q *queue) ask(ctx context.Context) {
 	q.asked = time.Now()
 }
 
-// detail returns everything that Slurm knows about a job, from the controller and, for who cancelled it, from the
+// detail returns everything that Slurm knows about a job, from the controller and, for who canceled it, from the
 // accounting. If the controller has no record of the job, everything comes from the accounting.
 func (q *queue) detail(ctx context.Context, id, cluster string) (Info, error) {
 	text, err := q.run(ctx, nil, "scontrol", on(cluster, "--oneliner", "show", "job", id)...)

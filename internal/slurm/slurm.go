@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package slurm runs commands as jobs on a Slurm cluster. A job may wait for hours, be preempted or cancelled, or lose its
+// Package slurm runs commands as jobs on a Slurm cluster. A job may wait for hours, be preempted or canceled, or lose its
 // node, and it outlives the snug process that submitted it. A Process hides all of that.
 //
 //	command.go  the words of an sbatch command: its options, its script, the script's arguments

@@ -232,7 +232,7 @@ func TestStacks(t *testing.T) {
 }
 
 func TestMetadata(t *testing.T) {
-	labelled := func(text string, i int) d {
+	labeled := func(text string, i int) d {
 		e := at("alloc", base+uint64(i)*512, 512)
 		e[len(e)-1] = text
 		return e
@@ -240,7 +240,7 @@ func TestMetadata(t *testing.T) {
 	trace := l{at("segment_alloc", base, 2*mib)}
 	var want []string
 	for i, text := range []string{"", "", "one", "one", "", "two", "two"} {
-		trace = append(trace, labelled(text, i))
+		trace = append(trace, labeled(text, i))
 		want = append(want, text)
 	}
 	rec := mustRead(t, snapshotOf(l{segmentOf(0, base, 2, true, 2*mib, "inactive")}, trace), false)

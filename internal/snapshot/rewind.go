@@ -115,8 +115,8 @@ const smallBuffer = 2 << 20 // allocator.SmallBuffer
 // this package does not import the allocator.
 const largePage = 20 << 20
 
-// smallRange reports whether a mapped range probably belongs to the small pool. A range belongs to its neighbour's
-// pool; without a neighbour its size decides, because the large pool maps 20 MiB at a time.
+// smallRange reports whether a mapped range probably belongs to the small pool. A range belongs to its neighbor's
+// pool; without a neighbor its size decides, because the large pool maps 20 MiB at a time.
 func smallRange(last, next *Segment, s Segment) bool {
 	switch {
 	case touches(last, &s):

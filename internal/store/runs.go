@@ -12,7 +12,7 @@ import (
 type Run struct {
 	ID          int64   `json:"-"`                      // the row in the store
 	At          int64   `json:"at"`                     // seconds since 1970
-	Card        string  `json:"card"`                   // name in the catalogue, or else the driver's name
+	Card        string  `json:"card"`                   // name in the catalog, or else the driver's name
 	Torch       string  `json:"torch"`                  // PyTorch release
 	CUDA        string  `json:"cuda,omitempty"`         // CUDA release
 	Family      string  `json:"family,omitempty"`       // the model's family

@@ -17,7 +17,7 @@ import (
 // schema is the database schema. Each row is a measured run; bytes and Unix seconds are integers, and an empty string
 // or a zero means unknown.
 //
-//	card          as the catalogue names it: H200
+//	card          as the catalog names it: H200
 //	torch, cuda   versions, without a build suffix: 2.11.0, 13.0
 //	family        the model's family in snug, "" for the user's own code
 //	model         its name; for the user's own code, the command that ran, with secrets removed

@@ -43,8 +43,8 @@ func (u *Folded) sameTarget(a *section, x uint32, b *section, y uint32) bool {
 		return false
 	}
 	s, t := &u.sections[u.home[x]], &u.sections[u.home[y]]
-	far := int(s.turn) - int(a.turn)
-	return s.pass == t.pass && x-s.first == y-t.first && far == int(t.turn)-int(b.turn) &&
+	far := int(s.iteration) - int(a.iteration)
+	return s.pass == t.pass && x-s.first == y-t.first && far == int(t.iteration)-int(b.iteration) &&
 		-reach <= far && far <= reach && u.passes[s.pass].around[reach] >= 0
 }
 
@@ -60,14 +60,14 @@ func (u *Folded) keepsApart() bool {
 		if e.Kind == Alloc || e.Kind == Mark || e.Kind == EmptyCache || u.home[e.ID] < 0 {
 			continue
 		}
-		made := u.sections[u.home[e.ID]].turn
+		made := u.sections[u.home[e.ID]].iteration
 		if next == len(u.sections) || i < u.sections[next].from {
 			if u.near(made) {
 				return false
 			}
 			continue
 		}
-		if in := u.sections[next].turn; !u.near(in) && u.crosses(in, made) {
+		if in := u.sections[next].iteration; !u.near(in) && u.crosses(in, made) {
 			return false
 		}
 	}

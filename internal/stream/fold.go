@@ -28,11 +28,11 @@ const reach = 2
 
 // section is a stretch of events in one iteration.
 type section struct {
-	turn     uint8
-	from, to int
-	pass     int
-	first    uint32 // first ID allocated, and number of IDs
-	made     uint32
+	iteration uint8
+	from, to  int
+	pass      int
+	first     uint32 // first ID allocated, and number of IDs
+	made      uint32
 }
 
 // pass is a sequence of sections with consecutive iterations, up or down.
@@ -79,12 +79,12 @@ func (u *Folded) divide() {
 	}
 	for i := range u.Trace.Events {
 		e := &u.Trace.Events[i]
-		if e.Turn == 0 {
+		if e.Iteration == 0 {
 			continue
 		}
 		last := len(u.sections) - 1
-		if last < 0 || u.sections[last].to != i || u.sections[last].turn != e.Turn {
-			u.sections = append(u.sections, section{turn: e.Turn, from: i})
+		if last < 0 || u.sections[last].to != i || u.sections[last].iteration != e.Iteration {
+			u.sections = append(u.sections, section{iteration: e.Iteration, from: i})
 			last++
 		}
 		s := &u.sections[last]
@@ -108,7 +108,7 @@ func (u *Folded) join() bool {
 			u.passes = append(u.passes, pass{around: noSections})
 		}
 		s.pass = len(u.passes) - 1
-		if d := int(s.turn) - int(u.Middle); -reach <= d && d <= reach {
+		if d := int(s.iteration) - int(u.Middle); -reach <= d && d <= reach {
 			u.passes[s.pass].around[d+reach] = i
 		}
 	}
@@ -129,7 +129,7 @@ func (u *Folded) follows(i int) bool {
 		return false
 	}
 	p := &u.passes[len(u.passes)-1]
-	step := int(u.sections[i].turn) - int(u.sections[i-1].turn)
+	step := int(u.sections[i].iteration) - int(u.sections[i-1].iteration)
 	if step != p.step && p.step != 0 || step != 1 && step != -1 {
 		return false
 	}

@@ -84,7 +84,7 @@ func (w *writer) end(id uint32, turn int) {
 
 func (w *writer) mark(turn int) {
 	if w.label {
-		w.t.Events[len(w.t.Events)-1].Turn = uint8(turn + 1)
+		w.t.Events[len(w.t.Events)-1].Iteration = uint8(turn + 1)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestUnfoldRefuses(t *testing.T) {
 	l := loop{sizes: []uint64{10, 20}, fates: []int{withNext, backAgain}}
 	// at returns the nth event of the fifth iteration.
 	at := func(tr *Trace, n int) *Event {
-		return &tr.Events[slices.IndexFunc(tr.Events, func(e Event) bool { return e.Turn == 5 })+n]
+		return &tr.Events[slices.IndexFunc(tr.Events, func(e Event) bool { return e.Iteration == 5 })+n]
 	}
 	for name, spoil := range map[string]func(tr *Trace){
 		"another size":              func(tr *Trace) { at(tr, 0).Size = 11 },
@@ -189,8 +189,8 @@ func TestUnfoldRefuses(t *testing.T) {
 		"something older":           func(tr *Trace) { at(tr, 2).ID = 0 },
 		"at another position":       func(tr *Trace) { at(tr, 2).ID++ },
 		"from too far away":         func(tr *Trace) { at(tr, 2).ID -= 6 },
-		"an event outside the loop": func(tr *Trace) { at(tr, 1).Turn = 0 },
-		"a missing iteration":       func(tr *Trace) { at(tr, 0).Turn, at(tr, 0).Turn, at(tr, 0).Turn = 6, 6, 6 },
+		"an event outside the loop": func(tr *Trace) { at(tr, 1).Iteration = 0 },
+		"a missing iteration":       func(tr *Trace) { at(tr, 0).Iteration, at(tr, 0).Iteration, at(tr, 0).Iteration = 6, 6, 6 },
 		"freed after the loop":      func(tr *Trace) { tr.Free(7) },
 	} {
 		tr := l.write(9, true)

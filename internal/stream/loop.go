@@ -41,14 +41,14 @@ func (f *Folded) Loops() []Loop {
 
 // Copied reports whether an allocation of the folded trace represents many.
 func (f *Folded) Copied(id uint32) bool {
-	return f.home[id] >= 0 && f.sections[f.home[id]].turn == f.Middle
+	return f.home[id] >= 0 && f.sections[f.home[id]].iteration == f.Middle
 }
 
 // Freed returns the ID of the allocation that event i of the folded trace frees, and the index of the freed copy if
 // that allocation represents many, otherwise -1. If the event is in a loop, copy is the index of the iteration.
 func (f *Folded) Freed(i, copy int) (id uint32, which int) {
 	e := &f.Trace.Events[i]
-	if e.Turn == 0 || !f.near(e.Turn) {
+	if e.Iteration == 0 || !f.near(e.Iteration) {
 		return e.ID, -1
 	}
 	n := sort.Search(len(f.sections), func(k int) bool { return f.sections[k].to > i })
@@ -58,18 +58,18 @@ func (f *Folded) Freed(i, copy int) (id uint32, which int) {
 // freed is Freed for an event in a section near the middle.
 func (f *Folded) freed(s *section, id uint32, copy int) (uint32, int) {
 	h := &f.sections[f.home[id]]
-	if !f.crosses(s.turn, h.turn) {
+	if !f.crosses(s.iteration, h.iteration) {
 		return id, -1
 	}
-	turn := int(s.turn)
+	turn := int(s.iteration)
 	switch {
-	case s.turn == f.Middle:
+	case s.iteration == f.Middle:
 		turn += copy
-	case s.turn > f.Middle:
+	case s.iteration > f.Middle:
 		turn += f.Times - 1
 	}
 	around := &f.passes[h.pass].around
-	k, place := turn+int(h.turn)-int(s.turn)-int(f.Middle), id-h.first
+	k, place := turn+int(h.iteration)-int(s.iteration)-int(f.Middle), id-h.first
 	switch {
 	case k < 0:
 		return f.sections[around[reach+k]].first + place, -1

@@ -50,11 +50,11 @@ func (k Kind) String() string {
 
 // Event is one memory event.
 type Event struct {
-	Size  uint64 // Alloc: bytes requested, before any rounding
-	ID    uint32 // the allocation, or the phase of a Mark
-	Queue uint16 // index into Trace.Queues: the CUDA stream
-	Kind  Kind   // what happened
-	Turn  uint8  // the iteration of a folded loop, counting from 1; 0 means outside loops
+	Size      uint64 // Alloc: bytes requested, before any rounding
+	ID        uint32 // the allocation, or the phase of a Mark
+	Queue     uint16 // index into Trace.Queues: the CUDA stream
+	Kind      Kind   // what happened
+	Iteration uint8  // the iteration of a folded loop, counting from 1; 0 means outside loops
 }
 
 // Trace is a sequence of events in the order in which the allocator saw them.

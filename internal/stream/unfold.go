@@ -66,7 +66,7 @@ func (u *unfolding) event(e *Event) {
 
 // section writes one iteration, or for the middle one all iterations that it represents.
 func (u *unfolding) section(s *section) {
-	if s.turn != u.Middle {
+	if s.iteration != u.Middle {
 		u.turn(s, 0)
 		return
 	}
@@ -88,7 +88,7 @@ func (u *unfolding) turn(s *section, copy int) {
 			continue
 		}
 		id := u.now[e.ID]
-		if e.Kind == Free && u.near(s.turn) {
+		if e.Kind == Free && u.near(s.iteration) {
 			id = u.target(s, e.ID, copy)
 		}
 		u.out.Add(e.Kind, id, e.Queue)

@@ -50,7 +50,7 @@ func TestOutputKeepsSplitCharacters(t *testing.T) {
 	}
 }
 
-func TestOutputSendsItsOwnColours(t *testing.T) {
+func TestOutputSendsItsOwnColors(t *testing.T) {
 	var b bytes.Buffer
 	o := &Output{to: &b, screen: Screen{Color: true, mark: firstPrivate + 7}}
 	_, _ = io.WriteString(o, o.Screen().Paint(Red, "\x1b[2Jbad")+"\n")

@@ -29,8 +29,8 @@ const (
 	maxWidth      = 120 // longer lines are hard to read
 )
 
-// Detect returns the Screen of an output. Pipes and files get 80 columns and no colour; NO_COLOR and
-// TERM=dumb switch colour off; a locale that is not UTF-8 gets plain ASCII.
+// Detect returns the Screen of an output. Pipes and files get 80 columns and no color; NO_COLOR and
+// TERM=dumb switch color off; a locale that is not UTF-8 gets plain ASCII.
 func Detect(out io.Writer, getenv func(string) string) Screen {
 	s := Screen{Width: defaultWidth, Unicode: utf8Locale(getenv)}
 	f, ok := out.(*os.File)
@@ -66,7 +66,7 @@ const (
 	Green Style = "32" // green
 )
 
-// Paint returns the text in a style if colour is enabled, and unchanged otherwise.
+// Paint returns the text in a style if color is enabled, and unchanged otherwise.
 func (s Screen) Paint(style Style, text string) string {
 	if !s.Color || text == "" {
 		return text

@@ -116,7 +116,7 @@ func TestDetectLeavesPipesPlain(t *testing.T) {
 
 func TestPaint(t *testing.T) {
 	if got := (Screen{}).Paint(Bold, "x"); got != "x" {
-		t.Errorf("without colour: %q", got)
+		t.Errorf("without color: %q", got)
 	}
 	if got, want := (Screen{Color: true}).Paint(Bold, "x"), "\x1b[1mx\x1b[0m"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -72,7 +72,7 @@ func (b *bpe) learn(rank int, raw json.RawMessage) error {
 	return nil
 }
 
-// symbol is a token of a word that is being merged, with links to its neighbours.
+// symbol is a token of a word that is being merged, with links to its neighbors.
 type symbol struct {
 	id         int
 	prev, next int

@@ -75,7 +75,7 @@ func (c *Climb) assumed(x Candidate) Result {
 	return r
 }
 
-// Skip marks a candidate that cannot be measured now, for example because its job was cancelled. The climb continues
+// Skip marks a candidate that cannot be measured now, for example because its job was canceled. The climb continues
 // without it.
 func (c *Climb) Skip(x Candidate) {
 	c.skipped = append(c.skipped, x.Key())

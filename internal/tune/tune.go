@@ -12,7 +12,7 @@
 //	the prediction      does it fit, and how fast is it?
 //	another variant     without checkpointing, with a fused optimizer, …: each is tried once, at
 //	                    its best batch
-//	a neighbour         the next smaller or larger batch of the best variant
+//	a neighbor         the next smaller or larger batch of the best variant
 //	a repeat            if a gain is about as large as the noise, the candidate is measured again
 //
 // Every candidate has the same effective batch. The answer always comes from a trial that fit.
@@ -70,7 +70,7 @@ const (
 	Crashed     Outcome = "crashed"       // the command failed for another reason
 	Hung        Outcome = "hung"          // the trial exceeded a time limit
 	Interrupted Outcome = "interrupted"   // the user ended it; not evidence
-	Lost        Outcome = "lost"          // the job was cancelled or preempted, or its machine failed; not evidence
+	Lost        Outcome = "lost"          // the job was canceled or preempted, or its machine failed; not evidence
 )
 
 // IsEvidence reports whether an outcome is evidence about the settings.

@@ -352,9 +352,9 @@ func TestPoorSpeeds(t *testing.T) {
 	}
 }
 
-// Memory that exceeds its prediction at one batch need not exceed it at another. A larger batch that fits by its
-// prediction is tried, and before a smaller one.
-func TestFragmentedNeighbour(t *testing.T) {
+// Memory that exceeds its prediction at one batch need not exceed it at another. A larger batch that is
+// predicted to fit is tried, and before a smaller one.
+func TestFragmentedNeighbor(t *testing.T) {
 	list := []Candidate{candidateOf("", 16, 15.5, 97), candidateOf("", 12, 11.9, 95), candidateOf("", 24, 22.6, 99)}
 	climb, err := New(list, 0, Options{Limit: 24 * gib})
 	if err != nil {

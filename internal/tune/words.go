@@ -62,7 +62,7 @@ func (c *Climb) evidence(t Trial) string {
 	}
 	parts := []string{fmt.Sprintf("%s took %v%s", t.Name(), units.Bytes(t.Reserved), c.ofLimit(t.Reserved))}
 	if t.Predicted > 0 {
-		parts = append(parts, Parted(t.Candidate, t.Result))
+		parts = append(parts, ComparePeak(t.Candidate, t.Result))
 	}
 	if t.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("%s samples/s, %s noise", rateText(t.Rate), percent(t.Noise)))
@@ -85,8 +85,8 @@ func rateText(rate float64) string {
 // smallest card that trains.
 const exactly = 0.005
 
-// Parted describes how far a trial's measured peak is from its prediction.
-func Parted(x Candidate, r Result) string {
+// ComparePeak describes how far a trial's measured peak is from its prediction.
+func ComparePeak(x Candidate, r Result) string {
 	off := float64(r.Reserved)/float64(x.Predicted) - 1
 	switch {
 	case max(off, -off) <= exactly:

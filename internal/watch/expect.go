@@ -46,8 +46,8 @@ const (
 	Less          Cause = "less"          // steps take less, and their batches are as large as predicted
 )
 
-// Parting is the first step that differs from the prediction.
-type Parting struct {
+// Deviation is the first step that differs from the prediction.
+type Deviation struct {
 	Step      int     `json:"step"`            // the training step, or for an evaluation the training step before it
 	PID       int     `json:"pid,omitempty"`   // the process, if there are several
 	Phase     Phase   `json:"phase"`           // the step's phase
@@ -61,11 +61,11 @@ type Parting struct {
 
 // Predicted is the part of a reading about the prediction.
 type Predicted struct {
-	Load      *Peak    `json:"load,omitempty"`       // predicted peak while the model is loaded
-	Step      Peak     `json:"step"`                 // predicted peak of the newest step
-	Eval      *Peak    `json:"evaluation,omitempty"` // predicted peak of an evaluation
-	Measured  Peak     `json:"measured"`             // measured peak of the newest step
-	PartsFrom *Parting `json:"parts,omitempty"`      // the first step that differs
+	Load      *Peak      `json:"load,omitempty"`       // predicted peak while the model is loaded
+	Step      Peak       `json:"step"`                 // predicted peak of the newest step
+	Eval      *Peak      `json:"evaluation,omitempty"` // predicted peak of an evaluation
+	Measured  Peak       `json:"measured"`             // measured peak of the newest step
+	Deviation *Deviation `json:"deviation,omitempty"`  // the first step that differs
 }
 
 // The smallest differences that count, regardless of the interval.
@@ -141,7 +141,7 @@ func (x *Expected) smaller(shape []int) bool {
 
 // compare checks whether a step differs from the prediction. Only the first such step is kept.
 func (p *process) compare(x *Expected, s Step) {
-	if x == nil || p.parting != nil {
+	if x == nil || p.deviation != nil {
 		return
 	}
 	want, ok := x.step(p, s)
@@ -154,12 +154,12 @@ func (p *process) compare(x *Expected, s Step) {
 	}
 	switch {
 	case x.above(allocated, want.Allocated):
-		p.part(x, s, "allocated", want.Allocated, allocated)
+		p.setDeviation(x, s, "allocated", want.Allocated, allocated)
 	case x.above(reserved, want.Reserved) && (s.Phase == Eval || reserved > p.evalReserved):
-		p.part(x, s, "reserved", want.Reserved, reserved)
+		p.setDeviation(x, s, "reserved", want.Reserved, reserved)
 	case s.Phase == Train && x.Even && x.below(allocated, x.least(s.N)) && !x.smaller(s.Shape):
 		if p.fewer++; p.fewer >= fewerInARow {
-			p.part(x, s, "allocated", want.Allocated, allocated)
+			p.setDeviation(x, s, "allocated", want.Allocated, allocated)
 		}
 	case s.Phase == Train:
 		p.fewer = 0
@@ -178,9 +178,9 @@ func (x *Expected) Highest() Peak {
 	return most
 }
 
-// part stores the first step that differs, with the cause.
-func (p *process) part(x *Expected, s Step, what string, predicted, measured float64) {
-	at := &Parting{Step: s.N, Phase: s.Phase, What: what, Predicted: predicted, Measured: measured, Shape: s.Shape, Cause: More}
+// setDeviation stores the first step that differs, with the cause.
+func (p *process) setDeviation(x *Expected, s Step, what string, predicted, measured float64) {
+	at := &Deviation{Step: s.N, Phase: s.Phase, What: what, Predicted: predicted, Measured: measured, Shape: s.Shape, Cause: More}
 	grown := float64(s.Allocated) - p.heldFirst
 	switch {
 	case measured < predicted:
@@ -195,11 +195,11 @@ func (p *process) part(x *Expected, s Step, what string, predicted, measured flo
 		at.Cause = Fragments
 	}
 	at.Why = at.sentence(x, grown, p.heldAt)
-	p.parting = at
+	p.deviation = at
 }
 
 // grew attributes a step that took too much to a leak that was detected later but had already begun.
-func (a *Parting) grew(leak trend) {
+func (a *Deviation) grew(leak trend) {
 	if a != nil && a.Cause == More && a.Phase == Train && leak.from <= float64(a.Step) {
 		a.Cause = Growth
 		a.Why += fmt.Sprintf(": memory that stays between steps grows by %v per step", gib(leak.slope))
@@ -207,7 +207,7 @@ func (a *Parting) grew(leak trend) {
 }
 
 // sentence states the measured and the predicted memory of a step, and the cause of the difference.
-func (a *Parting) sentence(x *Expected, grown float64, since int) string {
+func (a *Deviation) sentence(x *Expected, grown float64, since int) string {
 	who := fmt.Sprintf("step %d", a.Step)
 	if a.Phase == Eval {
 		who = fmt.Sprintf("the evaluation after step %d", a.Step)
@@ -268,7 +268,7 @@ func (w *Watcher) predicted(p *process) *Predicted {
 	if x == nil || !p.seenStep {
 		return nil
 	}
-	out := &Predicted{Step: p.want, Measured: Peak{float64(p.last.PeakAllocated), float64(p.last.PeakReserved)}, PartsFrom: p.parting}
+	out := &Predicted{Step: p.want, Measured: Peak{float64(p.last.PeakAllocated), float64(p.last.PeakReserved)}, Deviation: p.deviation}
 	if x.Load.Allocated > 0 {
 		out.Load = &x.Load
 	}
@@ -278,12 +278,12 @@ func (w *Watcher) predicted(p *process) *Predicted {
 	return out
 }
 
-// Parted returns the first step of the run that differs from the prediction, or nil.
-func (w *Watcher) Parted() *Parting {
-	var first *Parting
+// Deviation returns the first step of the run that differs from the prediction, or nil.
+func (w *Watcher) Deviation() *Deviation {
+	var first *Deviation
 	subjects := w.subjects()
 	for _, p := range subjects {
-		if a := p.parting; a != nil && (first == nil || a.Step < first.Step) {
+		if a := p.deviation; a != nil && (first == nil || a.Step < first.Step) {
 			one := *a
 			if len(subjects) > 1 {
 				one.PID = p.pid
@@ -303,8 +303,8 @@ func (w *Watcher) Measured() (most Peak, steps int, seconds float64, why string)
 			why = "it ran out of memory"
 		case p.leaked:
 			why = "its memory grew"
-		case p.parting != nil && p.parting.Cause != More && p.parting.Cause != Fragments:
-			why = p.parting.Why
+		case p.deviation != nil && p.deviation.Cause != More && p.deviation.Cause != Fragments:
+			why = p.deviation.Why
 		}
 		if p.mostEver.Reserved > most.Reserved {
 			most, steps, seconds = p.mostEver, p.trained, p.stepSeconds()

@@ -40,8 +40,8 @@ func followed(x *Expected, change func(s *Step)) *Watcher {
 	return w
 }
 
-// partings are single changes to a predicted run, with the expected causes.
-var partings = map[string]struct {
+// deviations are single changes to a predicted run, with the expected causes.
+var deviations = map[string]struct {
 	change func(s *Step)
 	step   int
 	phase  Phase
@@ -89,15 +89,15 @@ var partings = map[string]struct {
 
 const mib = int64(1) << 20
 
-// TestParting changes one thing in a run, and checks the first step that differs and its cause.
-func TestParting(t *testing.T) {
-	for name, tt := range partings {
+// TestDeviation changes one thing in a run, and checks the first step that differs and its cause.
+func TestDeviation(t *testing.T) {
+	for name, tt := range deviations {
 		t.Run(name, func(t *testing.T) {
 			x := expectedRun()
 			x.At = func(shape []int) (Peak, bool) {
 				return Peak{float64(shape[0]) / 8 * 9.5 * (1 << 30), 0}, true
 			}
-			got := followed(x, tt.change).Parted()
+			got := followed(x, tt.change).Deviation()
 			if got == nil {
 				t.Fatal("no step differs")
 			}
@@ -108,8 +108,8 @@ func TestParting(t *testing.T) {
 	}
 }
 
-// TestNoParting checks changes that a prediction allows for: no step differs.
-func TestNoParting(t *testing.T) {
+// TestNoDeviation checks changes that a prediction allows for: no step differs.
+func TestNoDeviation(t *testing.T) {
 	tests := map[string]func(s *Step){
 		"as predicted": func(*Step) {},
 		"within the interval": func(s *Step) {
@@ -133,7 +133,7 @@ func TestNoParting(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := follow(change)
-			if got := w.Parted(); got != nil {
+			if got := w.Deviation(); got != nil {
 				t.Errorf("got %+v", got)
 			}
 			if _, steps, _, why := w.Measured(); why != "" || steps != 40 {
@@ -148,7 +148,7 @@ func TestNoParting(t *testing.T) {
 func TestUnpredictedEvaluation(t *testing.T) {
 	x := expectedRun()
 	x.Eval, x.AfterEval = Peak{}, Peak{}
-	if got := followed(x, func(*Step) {}).Parted(); got != nil {
+	if got := followed(x, func(*Step) {}).Deviation(); got != nil {
 		t.Errorf("got %+v", got)
 	}
 	large := func(s *Step) {
@@ -159,7 +159,7 @@ func TestUnpredictedEvaluation(t *testing.T) {
 			s.Reserved, s.PeakReserved = 16<<30, 16<<30
 		}
 	}
-	got := followed(x, large).Parted()
+	got := followed(x, large).Deviation()
 	if got == nil || got.Cause != NewEvaluation || got.Step != 10 || !strings.HasSuffix(got.Why, ": no evaluation was predicted") {
 		t.Errorf("got %+v", got)
 	}
@@ -175,7 +175,7 @@ func TestVaryingLengths(t *testing.T) {
 			s.PeakAllocated = 12 << 30
 		}
 	})
-	if got := w.Parted(); got == nil || got.Step != 33 {
+	if got := w.Deviation(); got == nil || got.Step != 33 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -183,7 +183,7 @@ func TestVaryingLengths(t *testing.T) {
 // TestPredictedInReadings checks the prediction in readings, and that a run without a prediction has none.
 func TestPredictedInReadings(t *testing.T) {
 	r := follow(func(*Step) {}).Now()
-	if r.Predicted == nil || r.Predicted.Step.Allocated != 6<<30 || r.Predicted.Measured.Allocated != 6<<30 || r.Predicted.Load == nil || r.Predicted.PartsFrom != nil {
+	if r.Predicted == nil || r.Predicted.Step.Allocated != 6<<30 || r.Predicted.Measured.Allocated != 6<<30 || r.Predicted.Load == nil || r.Predicted.Deviation != nil {
 		t.Errorf("got %+v", r.Predicted)
 	}
 	if r := followed(nil, func(*Step) {}).Now(); r.Predicted != nil {

@@ -191,7 +191,7 @@ func (t test) swings(r rises, all, window []point) bool {
 	return falls > mostFalls
 }
 
-// rises contains the slopes between comparable points of neighbouring parts.
+// rises contains the slopes between comparable points of neighboring parts.
 type rises struct {
 	parts  [][]float64
 	pooled []float64
@@ -252,7 +252,7 @@ type span struct{ from, to, slope float64 }
 
 func between(a, b point) span { return span{a.x, b.x, (b.y - a.y) / (b.x - a.x)} }
 
-// pairUp returns pairs of comparable points of two neighbouring parts. Each point is used once. If all points are
+// pairUp returns pairs of comparable points of two neighboring parts. Each point is used once. If all points are
 // comparable, corresponding points are paired; otherwise points with the most similar batch sizes.
 func pairUp(a, b []point) []span {
 	var out []span
@@ -415,7 +415,7 @@ func (r rises) meanOf(s []float64) (mean, se float64) {
 // falls is the largest fraction of steps with less memory than the previous step in a series considered to climb.
 const falls = 0.25
 
-// wander returns the factor by which standard errors grow because neighbouring points are not independent: noise that
+// wander returns the factor by which standard errors grow because neighboring points are not independent: noise that
 // persists wanders, and for a while looks like a trend. But it falls as often as it rises. A series that hardly ever
 // falls is not noise, however strongly its points are correlated.
 func wander(window []point) float64 {

@@ -64,8 +64,8 @@ type process struct {
 	present  bool    // the newest sample lists it on the card
 	gone     bool
 
-	want         Peak     // the prediction for the newest step
-	parting      *Parting // the first step that differs from the prediction
+	want         Peak       // the prediction for the newest step
+	deviation    *Deviation // the first step that differs from the prediction
 	evaluated    bool
 	evalStep     int     // the training step before the newest evaluation
 	evalEvery    int     // training steps between the last two evaluations
@@ -291,7 +291,7 @@ func (p *process) look(capacity float64) {
 	got, ok := p.steps.find(t)
 	if ok {
 		p.leak, p.leaks, p.leaked = got, true, true
-		p.parting.grew(got)
+		p.deviation.grew(got)
 		p.leakUpTo = float64(p.step) + max(got.part, 16)
 	}
 	if p.leaks && float64(p.step) > p.leakUpTo {

@@ -43,19 +43,19 @@ type CurvePoint struct {
 // ProcessView is one process on a card.
 type ProcessView struct {
 	Process
-	GPU      Device      // its card
-	Watched  bool        // snug watches it; the fields below are set
-	State    State       // state of a watched process
-	Step     Step        // the newest step; N is 0 if the process reports none
-	Seconds  float64     // typical time of a recent step
-	Capacity float64     // how much PyTorch could reserve
-	Limit    int64       // the cap that the process has set for itself; 0 if none
-	Rank     *int        // rank in a run on several GPUs; nil if unknown
-	Parting  *Parting    // the first step that differs from the prediction
-	Reading  Reading     // its reading
-	Trained  int         // training steps seen
-	Gone     bool        // the process has ended
-	Curve    []StepPoint // its steps' memory, oldest first
+	GPU       Device      // its card
+	Watched   bool        // snug watches it; the fields below are set
+	State     State       // state of a watched process
+	Step      Step        // the newest step; N is 0 if the process reports none
+	Seconds   float64     // typical time of a recent step
+	Capacity  float64     // how much PyTorch could reserve
+	Limit     int64       // the cap that the process has set for itself; 0 if none
+	Rank      *int        // rank in a run on several GPUs; nil if unknown
+	Deviation *Deviation  // the first step that differs from the prediction
+	Reading   Reading     // its reading
+	Trained   int         // training steps seen
+	Gone      bool        // the process has ended
+	Curve     []StepPoint // its steps' memory, oldest first
 }
 
 // StepPoint is a point of a process's curve: the largest values of some steps.
@@ -96,7 +96,7 @@ func (w *Watcher) viewOf(p *process, name string) ProcessView {
 	r := w.judge(p)
 	x := ProcessView{
 		Process: Process{PID: p.pid, Used: p.used, Name: name}, GPU: p.gpu, Watched: true, State: r.State, Reading: r,
-		Step: p.last, Seconds: p.stepSeconds(), Capacity: w.capacity(p), Trained: p.trained, Gone: p.gone, Limit: p.limit, Rank: p.rank, Parting: p.parting, Curve: slices.Clone(p.curve.points),
+		Step: p.last, Seconds: p.stepSeconds(), Capacity: w.capacity(p), Trained: p.trained, Gone: p.gone, Limit: p.limit, Rank: p.rank, Deviation: p.deviation, Curve: slices.Clone(p.curve.points),
 	}
 	x.Step.N = p.step
 	return x
@@ -105,7 +105,7 @@ func (w *Watcher) viewOf(p *process, name string) ProcessView {
 // mostCurve is the maximum number of points of a curve.
 const mostCurve = 512
 
-// curve stores a series in bounded memory: when it is full, neighbouring points are merged.
+// curve stores a series in bounded memory: when it is full, neighboring points are merged.
 type curve[P any] struct {
 	points []P
 	each   int // samples per point

@@ -23,7 +23,7 @@ import termios
 LIMIT, SLOW = 10, 3  # seconds of CPU time
 UNKNOWN = re.compile(
     r"contains no setting that snug knows|not a kind of file|no config that snug knows|belongs to no system|is no config|"
-    r"none of the files|no training config|not recognized|not recognised|no file (here )?is a config|no files? that snug")
+    r"none of the files|no training config|not recognized|not recognized|no file (here )?is a config|no files? that snug")
 
 
 def ask(snug, root, path):

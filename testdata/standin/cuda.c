@@ -94,7 +94,7 @@ static int fail(int e) { last = e; return e; }
 static int device_pointer(const void *p) { return base && (uint64_t)p >= base && (uint64_t)p < base + RANGE; }
 static uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-static void insert(span *v, int *n, span s) { // joins it with its neighbours
+static void insert(span *v, int *n, span s) { // joins it with its neighbors
   int i = 0;
   while (i < *n && v[i].lo < s.lo) i++;
   if (i < *n && v[i].lo == s.hi) { s.hi = v[i].hi; memmove(v + i, v + i + 1, (--*n - i) * sizeof *v); }

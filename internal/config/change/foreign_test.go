@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// neighbour returns a folder with a project and, next to it, a file that does not belong to the project.
-func neighbour(t *testing.T) (root, secret string) {
+// neighbor returns a folder with a project and, next to it, a file that does not belong to the project.
+func neighbor(t *testing.T) (root, secret string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -60,7 +60,7 @@ func TestForgedJournal(t *testing.T) {
 	} {
 		for _, state := range []string{begun, done} {
 			t.Run(p+state, func(t *testing.T) {
-				root, secret := neighbour(t)
+				root, secret := neighbor(t)
 				_ = os.Symlink("..", filepath.Join(root, "link"))
 				_ = os.Symlink("../secret.txt", filepath.Join(root, "secretlink"))
 				write(t, root, map[string]string{".git/hooks/pre-commit": "mine", "ds.json": "mine"})
@@ -80,7 +80,7 @@ func TestSealedPaths(t *testing.T) {
 	for _, p := range []string{"SECRET", "../secret.txt", "link/secret.txt", "secretlink", ".git/hooks/pre-commit", ".snug/.gitignore"} {
 		for _, state := range []string{begun, done} {
 			t.Run(p+state, func(t *testing.T) {
-				root, secret := neighbour(t)
+				root, secret := neighbor(t)
 				_ = os.Symlink("..", filepath.Join(root, "link"))
 				_ = os.Symlink("../secret.txt", filepath.Join(root, "secretlink"))
 				write(t, root, map[string]string{".git/hooks/pre-commit": "mine", ".snug/.gitignore": "mine"})
@@ -118,7 +118,7 @@ func wantFile(t *testing.T, name, want string) {
 func TestLinkedFolders(t *testing.T) {
 	for _, at := range []string{".snug", ".snug/journal", ".snug/lock", ".snug/journal/000001.done", ".snug/journal/revert", "ds.json.backup", ".ds.json.snug-tmp", "ds.json"} {
 		t.Run(at, func(t *testing.T) {
-			root, secret := neighbour(t)
+			root, secret := neighbor(t)
 			elsewhere := filepath.Join(filepath.Dir(root), "elsewhere")
 			write(t, elsewhere, map[string]string{"keep": "mine", "ds.json": project["ds.json"]})
 			before := tree(t, elsewhere)
@@ -140,7 +140,7 @@ func TestLinkedFolders(t *testing.T) {
 
 // TestOutside checks that edits outside the folder are refused, with advice.
 func TestOutside(t *testing.T) {
-	root, secret := neighbour(t)
+	root, secret := neighbor(t)
 	outside := filepath.Join(filepath.Dir(root), "x.yaml")
 	if err := os.WriteFile(outside, []byte("batch: 1\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestWhoseJournal(t *testing.T) {
 		"renamed to another's": {swap, here, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root, _ := neighbour(t)
+			root, _ := neighbor(t)
 			if err := apply(open(t, root, here), edits, creates); err != nil {
 				t.Fatal(err)
 			}
@@ -283,7 +283,7 @@ func clone(t *testing.T, root string) string {
 // TestNothingStays checks that snug leaves no files after everything is reverted, and keeps other files in
 // .snug.
 func TestNothingStays(t *testing.T) {
-	root, _ := neighbour(t)
+	root, _ := neighbor(t)
 	s := open(t, root, Options{Folder: quickly})
 	for range 2 {
 		if err := apply(s, edits, creates); err != nil {
@@ -315,7 +315,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"version": 2, "id": 1, "files": [{"path": "ds.json", "mode": "0644", "before": "YQ==", "after": "00"}]}`), true)
 	f.Add([]byte(`{"version": 2, "ids": [1, 1, 1]}`), false)
 	f.Fuzz(func(t *testing.T, data []byte, isBegun bool) {
-		root, secret := neighbour(t)
+		root, secret := neighbor(t)
 		state := done
 		if isBegun {
 			state = begun

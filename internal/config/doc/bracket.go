@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// bracketInsert adds an item at the end of a collection in brackets, in the style of its neighbours: on a
+// bracketInsert adds an item at the end of a collection in brackets, in the style of its neighbors: on a
 // new line if the last item has its own line, with a trailing comma if the last item has one. A comment
 // after the last item stays with that item.
 func bracketInsert(src []byte, parent *node, item string, comments ...string) []splice {

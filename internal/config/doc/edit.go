@@ -24,7 +24,7 @@ func (d *Document) SetShared(p Path, value any) (*Document, error) {
 	return d.set(p, value, true)
 }
 
-// Insert adds a key, and any missing maps around it, in the style and indentation of its neighbours. If the
+// Insert adds a key, and any missing maps around it, in the style and indentation of its neighbors. If the
 // key exists, Insert sets it.
 func (d *Document) Insert(p Path, value any) (*Document, error) {
 	switch _, err := d.lookup(p); {

@@ -62,7 +62,7 @@ func (c *planner) trainerFlag() doc.Path {
 // flagOfTrainer reports whether a key is an argument of the trainer that is also a flag. A common name may
 // not be a flag, and the model's arguments belong to the program.
 func flagOfTrainer(k *systems.Key) bool {
-	return k.Path != "" && !strings.ContainsAny(k.Path, ".*") && !k.OfModel && !k.WithinDeepSpeed() && !k.ByCustom()
+	return k.Path != "" && !strings.ContainsAny(k.Path, ".*") && !k.OfModel && !k.WithinDeepSpeed() && !k.IsCommonName()
 }
 
 // readsAs reports whether a script's flag is read as a setting: TRL's --dtype is the type of the weights, and the

@@ -56,7 +56,7 @@ func (r *Run) trlRelease() int { return setup.Versions{TRL: r.trl}.TRLRelease() 
 // settleTRL fills in the TRL release if it is one whose DPO is simulated differently.
 func (r *Run) settleTRL(out map[string]any, loop string) {
 	version := cmp.Or(r.trl, r.Trainer().AnswersTRL)
-	if !setup.MovedByTRL(loop) || version == "" || (setup.Versions{TRL: version}).TRLRelease() >= setup.TRLLossRelease {
+	if !setup.LoopDependsOnTRL(loop) || version == "" || (setup.Versions{TRL: version}).TRLRelease() >= setup.TRLLossRelease {
 		return
 	}
 	setup.Put(out, "versions.trl", version)

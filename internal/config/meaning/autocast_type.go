@@ -16,7 +16,7 @@ func (r *Run) castsToDefault(run map[string]any) []string {
 		return nil
 	}
 	for _, b := range r.BindingsOf("precision") {
-		if name := strings.TrimPrefix(b.Key.Path, "**."); b.Key.ByCustom() && b.Value == "amp-fp16" && (name == "amp" || name == "use_amp") {
+		if name := strings.TrimPrefix(b.Key.Path, "**."); b.Key.IsCommonName() && b.Value == "amp-fp16" && (name == "amp" || name == "use_amp") {
 			return []string{fmt.Sprintf("%s: %s is read as float16, autocast's default; if the program casts to bfloat16, give --precision amp-bf16", b.Where(), b.Path)}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Language modelling programs join their texts and cut them into blocks. If no flag sets the length of a block, it is the
+// Language modeling programs join their texts and cut them into blocks. If no flag sets the length of a block, it is the
 // tokenizer's limit: block_size = tokenizer.model_max_length (transformers' run_clm.py and run_mlm.py, and their copies).
 
 // longestBlock is what these programs reduce longer blocks to.

@@ -38,18 +38,18 @@ func New(found *projects.Found) *Run {
 	return r
 }
 
-// RunsAs copies the user's settings from another run: the version of transformers and the number of GPUs.
-func (r *Run) RunsAs(other *Run) {
-	r.Uses(other.transformers)
-	r.Spans(other.gpus)
+// CopySettings copies the user's settings from another run: the version of transformers and the number of GPUs.
+func (r *Run) CopySettings(other *Run) {
+	r.SetTransformers(other.transformers)
+	r.SetGPUs(other.gpus)
 }
 
-// Spans sets the number of GPUs given by the user, distributed as the files specify; 0 changes nothing.
-func (r *Run) Spans(gpus int) {
+// SetGPUs sets the number of GPUs given by the user, distributed as the files specify; 0 changes nothing.
+func (r *Run) SetGPUs(gpus int) {
 	r.gpus = cmp.Or(gpus, r.gpus)
 }
 
-// Uses sets the version of transformers given by the user; "" changes nothing.
-func (r *Run) Uses(transformers string) {
+// SetTransformers sets the version of transformers given by the user; "" changes nothing.
+func (r *Run) SetTransformers(transformers string) {
 	r.transformers = cmp.Or(transformers, r.transformers)
 }

@@ -12,11 +12,11 @@ import (
 	"snug/internal/spelling"
 )
 
-// Most trainers silently ignore a misspelt key and use the default. Systems have many more keys than their
+// Most trainers silently ignore a misspelled key and use the default. Systems have many more keys than their
 // tables here, so there is a warning only for a key that is a few letters away from one that matters, and
 // only if that one is missing.
 
-// typos lists the keys that are probably misspelt.
+// typos lists the keys that are probably misspelled.
 func (r *Run) typos() []string {
 	var out []string
 	for _, s := range r.boundSources() {
@@ -36,7 +36,7 @@ func (r *Run) boundSources() []*projects.Source {
 	return out
 }
 
-// typosIn lists the probably misspelt keys of one source.
+// typosIn lists the probably misspelled keys of one source.
 func typosIn(s *projects.Source) []string {
 	if s.System.OwnProgram || s.System.Rest != nil { // any key is allowed there
 		return nil

@@ -160,7 +160,7 @@ func (r *Run) trainerDefault(setting string) any {
 func (r *Run) totalDecides() bool {
 	return len(r.BindingsOf("accumulation")) == 0 && slices.ContainsFunc(r.BindingsOf("effective"), func(b projects.Bound) bool {
 		_, known := b.Value.(int)
-		return known && !b.Key.ByCustom()
+		return known && !b.Key.IsCommonName()
 	})
 }
 

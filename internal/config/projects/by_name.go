@@ -32,7 +32,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 	x, keys := t.Index(), a.Keys().All
 	var out []candidate
 	elsewhere := sync.OnceValue(func() map[int]bool { return passedElsewhere(x) })
-	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
+	told, telling := false, slices.Concat(systems.DistinctiveSettings(), a.AlsoDistinctive)
 	counts := inCommand(a, t)
 	format := t.Layers[0].Doc.Format()
 	programmed := format == doc.Python || format == doc.Shell // in other formats a short name alone may be any data
@@ -208,7 +208,7 @@ func fits(k *systems.Key, v doc.Value) bool {
 		text, _ := v.Data.(string)
 		return slices.Contains(k.Endings, path.Ext(text))
 	}
-	if k.Setting == "lora" && k.ByCustom() && v.Kind == doc.Text {
+	if k.Setting == "lora" && k.IsCommonName() && v.Kind == doc.Text {
 		_, ok := systems.AsBool(v)
 		return ok // lora may also be an adapter's folder
 	}

@@ -32,7 +32,7 @@ var mainNames = []string{"config", "train", "training", "main", "conf", "default
 func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Source, err error) {
 	mains := slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s.System.Tied || !holds(s, "batch") })
 	if len(mains) == 0 {
-		mains = slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return !holds(s, systems.Telling()...) })
+		mains = slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return !holds(s, systems.DistinctiveSettings()...) })
 	}
 	if len(mains) == 0 {
 		mains = found

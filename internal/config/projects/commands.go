@@ -55,7 +55,7 @@ func startsProgram(c doc.Command) bool {
 // tellingKeys returns the keys of a script that mark a command as training.
 func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
 	x, keys := t.Index(), a.Keys().All
-	telling := slices.Concat(systems.Telling(), a.AlsoTelling)
+	telling := slices.Concat(systems.DistinctiveSettings(), a.AlsoDistinctive)
 	out := map[string]bool{}
 	for _, h := range hits(a, t) {
 		v := x.Values[h.value]

@@ -138,7 +138,7 @@ var aroundModels = []string{
 
 // whereIn returns file:line of a value in a tree.
 func whereIn(t tree.Tree, v *tree.Value) string {
-	place, err := t.Stands(v.Path)
+	place, err := t.LastSet(v.Path)
 	if err != nil {
 		return t.Nearest(v.Path).File
 	}

@@ -90,7 +90,7 @@ func (p *Found) commandAmong(program, file string, lines []string, found []lineR
 	}
 	t := tree.New(tree.Layer{File: file, Doc: d})
 	t.Renamed = renamed(p.files, file, d)
-	system := recognise(t)
+	system := recognize(t)
 	if system == nil {
 		return nil
 	}

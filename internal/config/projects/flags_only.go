@@ -34,7 +34,7 @@ func (p *Found) parsingProgram(name string) *Source {
 		return nil
 	}
 	system := *parser
-	system.AlsoTelling = []string{"model"}
+	system.AlsoDistinctive = []string{"model"}
 	s := NewSource(name, &system, tree.New(tree.Layer{File: name, Doc: d}))
 	found, err := s.Bind()
 	if err != nil || !slices.ContainsFunc(found, func(b Bound) bool {
@@ -56,7 +56,7 @@ func (p *Found) scriptOfProgram(name string) *Source {
 		return nil
 	}
 	shell := *systems.Shell()
-	shell.AlsoTelling = append(slices.Clone(shell.AlsoTelling), "model")
+	shell.AlsoDistinctive = append(slices.Clone(shell.AlsoDistinctive), "model")
 	t := tree.New(tree.Layer{File: name, Doc: d})
 	t.Renamed = renamed(p.files, name, d)
 	s := NewSource(name, &shell, t)

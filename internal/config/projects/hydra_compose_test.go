@@ -155,7 +155,7 @@ func valuesByPath(t tree.Tree) map[string]string {
 	for _, l := range t.Layers {
 		l.Doc.Walk(func(v doc.Value) bool {
 			p := l.Mount.Join(v.Path...)
-			if at, err := t.Stands(p); err == nil && at.Value.Kind != doc.Map && !slices.Contains(p, "defaults") {
+			if at, err := t.LastSet(p); err == nil && at.Value.Kind != doc.Map && !slices.Contains(p, "defaults") {
 				out[p.String()] = at.File + " " + at.Value.Text
 			}
 			return true

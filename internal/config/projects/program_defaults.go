@@ -65,7 +65,7 @@ func (s *Source) programSource(files Files) *Source {
 		return nil
 	}
 	system := *systems.OfProgram(programs[0].Text)
-	system.AlsoTelling = append(systems.SettingNames(), filesOwn...)
+	system.AlsoDistinctive = append(systems.SettingNames(), filesOwn...)
 	t := tree.New(withParsers(files, programs[0].File, d)...)
 	t.Renamed = usualNames(d)
 	return NewSource(programs[0].File, &system, t)

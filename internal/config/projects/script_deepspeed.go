@@ -23,7 +23,7 @@ func passedDeepSpeed(a *systems.System, t tree.Tree, p doc.Path, v doc.Value) []
 		if !ok {
 			continue
 		}
-		if at, err := t.Stands(p.Join(strings.Split(within, ".")...)); err == nil {
+		if at, err := t.LastSet(p.Join(strings.Split(within, ".")...)); err == nil {
 			out = append(out, candidate{&keys[i], at.At, at.Value, i * 4})
 		}
 	}

@@ -171,7 +171,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 	}
 	t := tree.New(withParsers(files, name, d)...)
 	t.Renamed = renamed(files, name, d)
-	a := recognise(t)
+	a := recognize(t)
 	if a == nil {
 		return nil, nil, nil
 	}

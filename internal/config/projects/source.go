@@ -59,8 +59,8 @@ func NewSource(file string, a *systems.System, t tree.Tree) *Source {
 	return s
 }
 
-// recognise returns the system of a single-document tree: the first one that matches, or nil.
-func recognise(t tree.Tree) *systems.System {
+// recognize returns the system of a single-document tree: the first one that matches, or nil.
+func recognize(t tree.Tree) *systems.System {
 	d := t.Layers[0].Doc
 	for _, a := range systems.All() {
 		if slices.Contains(a.Formats, d.Format()) && (a.Makes == nil || a.Makes.In(d.Text())) && matches(a, t) {

@@ -15,7 +15,7 @@ func (p *Found) Trainer() *systems.System {
 		return p.Primary.Trainer()
 	}
 	for _, b := range p.BindingsOf("batch") { // all settings are bound in snug.yaml
-		a := recognise(b.Source.Tree)
+		a := recognize(b.Source.Tree)
 		if a != nil && passesFlags(a, b.Source.Tree) {
 			a = a.Commands.Trainer
 		}

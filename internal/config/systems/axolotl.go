@@ -22,7 +22,7 @@ var axolotl = System{
 	Signs: []string{"base_model micro_batch_size", "base_model sequence_len", "base_model datasets", "base_model adapter"},
 	Keys:  keysOf(axolotlKeys),
 
-	Behaviour: Behaviour{
+	Behavior: Behavior{
 		RefusesTwoSwitches: true, NamesTargets: true, LigerByKernel: true,
 		// 0.19: check_auto_enable_lora_kernels.
 		LoRAKernels: "Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel)",

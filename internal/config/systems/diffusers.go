@@ -14,7 +14,7 @@ var diffusers = System{
 	Name: "diffusers", Title: "diffusers' train_text_to_image.py", Formats: shellOnly, ByName: true,
 	Makes:   pattern.New(`(?m)^[^#\n]*\btrain_text_to_image\.py\b`, "train_text_to_image.py"),
 	Keys:    keysOf(func() []Key { return flagsOf(diffusersKeys(diffusersArgs, onlyFull()...), anyLauncher()) }),
-	Finding: programFinding(), Behaviour: Behaviour{Denoises: true},
+	Finding: programFinding(), Behavior: Behavior{Denoises: true},
 	Loading: Loading{Loop: "diffusers"},
 }
 
@@ -23,7 +23,7 @@ var diffusersAdapters = System{
 	Name: "diffusers-lora", Title: "diffusers' train_text_to_image_lora.py", Formats: shellOnly, ByName: true,
 	Makes:   pattern.New(`(?m)^[^#\n]*\btrain_text_to_image_lora\.py\b`, "train_text_to_image_lora.py"),
 	Keys:    keysOf(func() []Key { return flagsOf(diffusersKeys(diffusersLoRA, onlyLoRA()...), anyLauncher()) }),
-	Finding: programFinding(), Behaviour: Behaviour{Denoises: true},
+	Finding: programFinding(), Behavior: Behavior{Denoises: true},
 	Loading: Loading{Loop: "diffusers"},
 }
 

@@ -27,10 +27,10 @@ var hf = System{
 	Signs: []string{TrainerBatch, "gradient_accumulation_steps output_dir"},
 	Keys:  keysOf(hfTable),
 
-	Finding:   Finding{HoldsWhenBound: true, Companions: []string{"trl"}},
-	Behaviour: Behaviour{RefusesTwoSwitches: true},
-	Loading:   Loading{Loop: "trainer", LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
-	Sharding:  Sharding{GathersInAutocast: true},
+	Finding:  Finding{HoldsWhenBound: true, Companions: []string{"trl"}},
+	Behavior: Behavior{RefusesTwoSwitches: true},
+	Loading:  Loading{Loop: "trainer", LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
+	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func hfTable() []Key {

@@ -21,7 +21,7 @@ var litgpt = System{
 	Signs: []string{"checkpoint_dir train.micro_batch_size", "checkpoint_dir train.global_batch_size", "checkpoint_dir lora_r precision"},
 	Keys:  keysOf(litgptKeys),
 
-	Behaviour: Behaviour{NamesTargets: true},
+	Behavior: Behavior{NamesTargets: true},
 	Loading: Loading{
 		Loop: "litgpt", LoopOverGPUs: true, Checkpoints: "checkpoints/",
 		QuantizesItself: "quantizes weights with Fabric's code, which is not simulated",

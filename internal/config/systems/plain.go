@@ -85,5 +85,5 @@ var plainBits = []Term{{"4", FourBit}, {"8", EightBit}, {"16", ""}, {"32", ""}, 
 // telling are the settings that make a file of an unknown system worth reading.
 var telling = []string{"batch", "accumulation", "positives", "negatives"}
 
-// Telling returns the settings that make a file of an unknown system worth reading.
-func Telling() []string { return slices.Clone(telling) }
+// DistinctiveSettings returns the settings that make a file of an unknown system worth reading.
+func DistinctiveSettings() []string { return slices.Clone(telling) }

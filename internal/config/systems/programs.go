@@ -14,7 +14,7 @@ import (
 
 // programFinding is the Finding that these programs have in common.
 func programFinding() Finding {
-	return Finding{AlsoTelling: []string{"dist.world", "model"}, Commands: &Commands{}}
+	return Finding{AlsoDistinctive: []string{"dist.world", "model"}, Commands: &Commands{}}
 }
 
 var shellOnly = []doc.Format{doc.Shell}

@@ -13,10 +13,10 @@ const qloraArgs = "artidoro/qlora, qlora.py"
 // default. A sample is a source and a target, each with its own maximum length.
 var qlora = System{
 	Name: "qlora", Title: "qlora.py", Formats: shellOnly, ByName: true,
-	Makes:     pattern.New(`(?m)^[^#\n]*\bqlora\.py\b`, "qlora.py"),
-	Keys:      keysOf(func() []Key { return flagsOf(qloraKeys(), anyLauncher()) }),
-	Finding:   programFinding(),
-	Behaviour: Behaviour{JoinsTarget: true},
+	Makes:    pattern.New(`(?m)^[^#\n]*\bqlora\.py\b`, "qlora.py"),
+	Keys:     keysOf(func() []Key { return flagsOf(qloraKeys(), anyLauncher()) }),
+	Finding:  programFinding(),
+	Behavior: Behavior{JoinsTarget: true},
 	Loading: Loading{
 		Loop: "trainer", LoadsTyped: true, Computes: ComputesAsHeld,
 		PreparesQuantized: true, CastsBack: true, QuantizedAdapters: "bf16", CastsIfBF16: true, // get_accelerate_model
@@ -29,7 +29,7 @@ var qlora = System{
 var qloraScript = System{
 	Name: "qlora-script", Title: "a copy of qlora.py", Formats: []doc.Format{doc.Python}, ByName: true,
 	Makes: pattern.New(`(?s)\bsource_max_len\b.*?\bdef get_accelerate_model\(.*?\bfind_all_linear_names\(`, "source_max_len", "get_accelerate_model", "find_all_linear_names"), For: &qlora,
-	Finding: Finding{Startable: true, Arguments: trainingArguments}, Behaviour: Behaviour{KnownProgram: true},
+	Finding: Finding{Startable: true, Arguments: trainingArguments}, Behavior: Behavior{KnownProgram: true},
 	Keys: keysOf(func() []Key { return scriptKeys(qloraKeys()) }),
 }
 

@@ -17,7 +17,7 @@ var shell = System{
 	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell}, ByName: true,
 	Keys: keysOf(shellKeys),
 
-	Finding: Finding{OwnProgram: true, AlsoTelling: []string{"dist.world", "link"}, Commands: &shellCommands},
+	Finding: Finding{OwnProgram: true, AlsoDistinctive: []string{"dist.world", "link"}, Commands: &shellCommands},
 }
 
 func shellKeys() []Key {

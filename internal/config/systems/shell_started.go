@@ -19,7 +19,7 @@ func shellOf(trainer *System, starts *pattern.Pattern) System {
 		Makes: starts, For: trainer,
 		Keys: keysOf(func() []Key { return startedKeys(trainer) }),
 
-		Finding: Finding{OwnProgram: true, AlsoTelling: []string{"dist.world", "link", "model"}, Commands: &shellCommands},
+		Finding: Finding{OwnProgram: true, AlsoDistinctive: []string{"dist.world", "link", "model"}, Commands: &shellCommands},
 	}
 }
 

@@ -19,7 +19,7 @@ var snugFile = System{
 func SnugFile() *System { return &snugFile }
 
 // unknownProgram is the system of a run with an unknown program.
-var unknownProgram = System{Behaviour: Behaviour{UnknownDefaults: true}, Keys: keysOf(func() []Key { return nil })}
+var unknownProgram = System{Behavior: Behavior{UnknownDefaults: true}, Keys: keysOf(func() []Key { return nil })}
 
 // UnknownProgram returns the system of a run with an unknown program. It has no defaults.
 func UnknownProgram() *System { return &unknownProgram }

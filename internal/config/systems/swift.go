@@ -30,7 +30,7 @@ var swift = System{
 	},
 	Keys: keysOf(swiftKeys),
 
-	Behaviour: Behaviour{CeilsAccumulation: true, LengthOfModel: true}, // 4.6, base_args.py: max_length is max_model_len
+	Behavior: Behavior{CeilsAccumulation: true, LengthOfModel: true}, // 4.6, base_args.py: max_length is max_model_len
 	Loading: Loading{
 		Loop: "trainer", LoadsTyped: true, AutocastsAsLoaded: true,
 		Reentrant: &Reentrance{Answers: true, Except: setup.DDP}, // 4.6, trainers/mixin.py: _fix_gradient_checkpointing

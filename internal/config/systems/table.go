@@ -136,7 +136,7 @@ type System struct {
 
 	// How a system differs from others. No code checks which system it is.
 	Finding
-	Behaviour
+	Behavior
 	Loading
 	Sharding
 }
@@ -160,8 +160,8 @@ func (k *Key) Together() bool {
 	return k.Kind == Switch && k.Means != "" || k.Kind == Word || k.OnlyNoted()
 }
 
-// ByCustom reports whether the key is a common name rather than the system's own.
-func (k *Key) ByCustom() bool { return k.Source == byCustom }
+// IsCommonName reports whether the key is a common name rather than the system's own.
+func (k *Key) IsCommonName() bool { return k.Source == byCustom }
 
 // Within reports whether a system has keys below a path.
 func (s *System) Within(path string) bool { return s.Keys().sections[path] }

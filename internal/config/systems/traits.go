@@ -19,8 +19,8 @@ type Finding struct {
 	Companions []string
 	// Commands is for scripts that start programs: it determines which system's flags the programs accept.
 	Commands *Commands
-	// AlsoTelling are settings that make a file worth reading, in addition to those that do so in every system.
-	AlsoTelling []string
+	// AlsoDistinctive are settings that make a file worth reading, in addition to those that do so in every system.
+	AlsoDistinctive []string
 	// Startable means that the system's files are programs with their own settings, which a script may start.
 	Startable bool
 	// OnlyAssigns means that the system's files are Python assignments without a training loop, which another
@@ -78,11 +78,11 @@ type Started struct {
 	Trainer *System          // the trainer whose flags the program accepts
 }
 
-// Behaviour is what a trainer does differently from others.
-type Behaviour struct {
+// Behavior is what a trainer does differently from others.
+type Behavior struct {
 	// UnknownDefaults means that the trainer is the user's own and its defaults are unknown.
 	UnknownDefaults bool
-	// UsesTRL means that the trainer's behaviour depends on the installed TRL.
+	// UsesTRL means that the trainer's behavior depends on the installed TRL.
 	UsesTRL bool
 	// RefusesTwoSwitches means that the trainer does not start if both its own checkpointing and the
 	// sharding's are on.

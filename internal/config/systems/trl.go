@@ -27,7 +27,7 @@ var trl = System{
 	},
 	Keys: keysOf(trlKeys),
 
-	Behaviour: Behaviour{UsesTRL: true, RefusesTwoSwitches: true},
+	Behavior: Behavior{UsesTRL: true, RefusesTwoSwitches: true},
 	Loading: Loading{
 		Loop: "trl", LoopLoss: "trl", AnswerLoops: trlAnswers,
 		LoadsTyped: true, TypeIsPrecision: true, Computes: ComputesAsHeld,

@@ -13,7 +13,7 @@ var ultralytics = System{
 	Signs: []string{"imgsz batch", "imgsz workers", "imgsz epochs", "imgsz model"},
 	Keys:  keysOf(ultralyticsKeys),
 
-	Behaviour: Behaviour{RoundsAccumulation: true},
+	Behavior: Behavior{RoundsAccumulation: true},
 }
 
 func ultralyticsKeys() []Key {

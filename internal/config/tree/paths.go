@@ -35,7 +35,7 @@ func (t Tree) step(p doc.Path, step string) []doc.Path {
 		}
 		return nil
 	}
-	list, err := t.Stands(p)
+	list, err := t.LastSet(p)
 	if err != nil || list.Value.Kind != doc.List {
 		return nil
 	}

@@ -71,7 +71,7 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	if len(through) > maxHops {
 		return Place{}, fmt.Errorf("%s forms a cycle: %s", p, strings.Join(through[:3], ", "))
 	}
-	found, err := t.Stands(p)
+	found, err := t.LastSet(p)
 	if err != nil {
 		return Place{}, err
 	}
@@ -97,11 +97,11 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	return next, err
 }
 
-// Stands returns the value at a path in the last layer that sets it.
-func (t Tree) Stands(p doc.Path) (Place, error) { return t.standsAbove(-1, p) }
+// LastSet returns the value at a path in the last layer that sets it.
+func (t Tree) LastSet(p doc.Path) (Place, error) { return t.lastSetAbove(-1, p) }
 
-// standsAbove is Stands for the layers after the i-th.
-func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
+// lastSetAbove is LastSet for the layers after the i-th.
+func (t Tree) lastSetAbove(i int, p doc.Path) (Place, error) {
 	for _, k := range t.layersWith(i, p) {
 		l := t.Layers[k]
 		if len(p) < len(l.Mount) || !p[:len(l.Mount)].Equal(l.Mount) {

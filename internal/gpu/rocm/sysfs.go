@@ -124,7 +124,7 @@ func (s Sysfs) complete(d *gpu.Device, nodes []node, dir string) {
 	}
 }
 
-// product returns the name of a data-centre card, or else the device number.
+// product returns the name of a data-center card, or else the device number.
 func (s Sysfs) product(dir string) string {
 	if name := s.text(dir + "/product_name"); name != "" {
 		return name

@@ -15,7 +15,7 @@ type Lora struct {
 	Rank        int                  // rank of the adapter matrices
 	Dropout     float64              // dropout on the adapters' input
 	Targets     map[string]bool      // the end of a module's path: c_proj, mlp.c_proj
-	PEFT        bool                 // implement PEFT's behaviour, with adapters in float32
+	PEFT        bool                 // implement PEFT's behavior, with adapters in float32
 	DoRA        bool                 // also train the lengths of the weights' rows
 	AsBase      bool                 // PEFT's adapters keep the type of the weights they adapt
 	Block       int                  // OFT's block size

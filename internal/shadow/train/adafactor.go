@@ -23,8 +23,8 @@ type factors struct {
 	first    *shadow.Tensor // first moment, if kept
 }
 
-// KeepFirst makes an Adafactor keep a first moment, as beta1 does.
-func KeepFirst(o Optimizer) {
+// KeepFirstMoment makes an Adafactor keep a first moment, as beta1 does.
+func KeepFirstMoment(o Optimizer) {
 	if a, ok := o.(*adafactor); ok {
 		a.first = true
 	}

@@ -36,8 +36,8 @@ func variantOf(states int, list string, k kind) func(*shadow.World, []*shadow.Te
 	}
 }
 
-// The variants. Amsgrad keeps the largest second moment, and takes its root. Adamax binds the gradients' absolute
-// values to the variable that held the gradients. NAdam and RAdam take the root of the second moment.
+// The variants. Amsgrad keeps the largest second moment, and takes its square root. Adamax binds the gradients' absolute
+// values to the variable that held the gradients. NAdam and RAdam take the square root of the second moment.
 var (
 	newAmsgrad = variantOf(3, "_foreach_sqrt", releases)
 	newAdamax  = variantOf(2, "_foreach_abs", overwrite)

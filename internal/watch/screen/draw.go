@@ -17,7 +17,7 @@ import (
 // Canvas describes the screen: its size and what it can show.
 type Canvas struct {
 	Width, Height int      // in characters
-	Color         bool     // the screen shows colours
+	Color         bool     // the screen shows colors
 	Unicode       bool     // the screen shows block characters
 	Card          int      // the card whose curve is shown, as an index in the list
 	Paused        bool     // the view is frozen
@@ -130,12 +130,12 @@ func (c Canvas) prediction(v watch.View) []string {
 	if v.Expected == nil {
 		return nil
 	}
-	var first *watch.Parting
+	var first *watch.Deviation
 	compared := false
 	for _, p := range v.Processes {
 		compared = compared || p.Trained > 0
-		if p.Parting != nil && (first == nil || p.Parting.Step < first.Step) {
-			first = p.Parting
+		if p.Deviation != nil && (first == nil || p.Deviation.Step < first.Step) {
+			first = p.Deviation
 		}
 	}
 	switch {
@@ -376,7 +376,7 @@ func (c Canvas) style(s lipgloss.Style, text string) string {
 	return s.Render(text)
 }
 
-// badge returns the state, coloured by urgency.
+// badge returns the state, colored by urgency.
 func (c Canvas) badge(s watch.State) string {
 	if s == "" {
 		s = watch.WarmingUp // no event yet
@@ -388,7 +388,7 @@ func (c Canvas) badge(s watch.State) string {
 	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color("0")).Background(lipgloss.Color(colorOf(s))).Render(text)
 }
 
-// colorOf returns one of the terminal's own colours, so that it fits any theme.
+// colorOf returns one of the terminal's own colors, so that it fits any theme.
 func colorOf(s watch.State) string {
 	switch s {
 	case watch.OutOfMemory, watch.Leaking:

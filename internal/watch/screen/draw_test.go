@@ -154,7 +154,7 @@ func checkSize(t *testing.T, picture string, width, height int) {
 	}
 }
 
-// TestEverySize draws screens of all sizes, with and without colour, and checks that nothing overflows.
+// TestEverySize draws screens of all sizes, with and without color, and checks that nothing overflows.
 func TestEverySize(t *testing.T) {
 	views := []watch.View{view(t, "leak_slow", 12), eight(), predicted(), ranks(), {}}
 	for _, v := range views {
@@ -164,7 +164,7 @@ func TestEverySize(t *testing.T) {
 					got := Draw(v, Canvas{Width: width, Height: height, Color: color, Unicode: color, Title: "a/very/long/name/of/a/training/script.py --with options", Output: []string{"epoch 1", "loss 2.3"}})
 					checkSize(t, got, width, height)
 					if !color && strings.Contains(got, "\x1b") {
-						t.Fatal("escape sequences without colour")
+						t.Fatal("escape sequences without color")
 					}
 				}
 			}

@@ -176,7 +176,7 @@ func (t *tail) lines() []string {
 	return slices.DeleteFunc(out, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// printable removes characters that could move the cursor or change colours.
+// printable removes characters that could move the cursor or change colors.
 func printable(r rune) rune {
 	switch {
 	case r == '\t':

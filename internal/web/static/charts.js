@@ -2,10 +2,10 @@
 // The charts: one step over time by kind of memory, memory and speed by batch size, a run over time, and trials.
 //
 // Each chart calls hovered with the index of the point under the pointer, or with null. The arrow keys move the pointer
-// too, so what a chart shows is a text below it, which a screen reader reads.
+// too. A text below the chart, which screen readers read, says what is at the pointer.
 
 import uPlot from "./uplot.js";
-import { bytes, colours, element, place, ticks } from "./format.js";
+import { bytes, colors, element, place, ticks } from "./format.js";
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -55,18 +55,18 @@ function empty(into, text) {
   into.textContent = text;
 }
 
-// legend lists what the colours mean. Each entry has a name, a colour, and a line style for what is not an area.
+// legend lists what the colors mean. Each entry has a name, a color, and a line style for what is not an area.
 export function legend(into, entries) {
-  place(into, ...entries.flatMap(({ name, colour, line }) => {
+  place(into, ...entries.flatMap(({ name, color, line }) => {
     const mark = element("span", { class: line ? "swatch line" : "swatch", "aria-hidden": "true" });
-    if (line) mark.style.borderTop = `2px ${line} ${colour}`;
-    else mark.style.background = colour;
+    if (line) mark.style.borderTop = `2px ${line} ${color}`;
+    else mark.style.background = color;
     return [element("span", { class: "kind" }, mark, name), " "];
   }));
 }
 
-// timeline draws the step as stacked areas. hovered gets the column under the pointer and the component whose area it is
-// on, or null for either.
+// timeline draws the step as stacked areas. hovered is called with the column and the component under the
+// pointer, or with null for either.
 export function timeline(into, t, total, hovered) {
   const n = t.reserved.length;
   if (n === 0 || t.areas.length === 0) return empty(into, n === 0 ? "The run is too long to draw." : "A recording does not show what its memory is used for.");
@@ -78,13 +78,13 @@ export function timeline(into, t, total, hovered) {
   const series = [{}], data = [[...Array(n).keys()]];
   const order = t.components.map((_, i) => i).reverse(); // the highest line first, so that lower areas cover it
   for (const i of order) {
-    const c = colours[t.components[i]] ?? "#888";
+    const c = colors[t.components[i]] ?? "#888";
     series.push({ stroke: c, fill: c, width: 0, points: { show: false } });
     data.push(stacked[i]);
   }
   series.push({ stroke: style("--ink"), width: 1, dash: [4, 3], points: { show: false } });
   data.push(t.reserved);
-  // under returns the component at the pointer; a pointer moved by a key is on none.
+  // under returns the component under the pointer; null if a key moved the pointer.
   const under = (u, column) => {
     const at = u.posToVal(u.cursor.top, "y"), i = stacked.findIndex((area) => at <= area[column]);
     return i < 0 || u.cursor.top < 0 ? null : i;
@@ -135,10 +135,10 @@ const points = (most) => ({ show: most <= 30, size: 6 });
 export function curve(into, c, total, hovered) {
   const x = c.points.map((p) => p.batch), memory = c.points.map((p) => p.device_peak);
   const speed = c.points.map((p) => p.samples_per_second ?? null), timed = speed.some((s) => s !== null);
-  const series = [{}, { stroke: colours.activations, width: 2, points: points(x.length) }];
+  const series = [{}, { stroke: colors.activations, width: 2, points: points(x.length) }];
   const axes = [axis({ label: "batch", incrs: whole }), sizes()];
   if (timed) {
-    series.push({ scale: "speed", stroke: colours.logits, width: 2, points: points(x.length) });
+    series.push({ scale: "speed", stroke: colors.logits, width: 2, points: points(x.length) });
     axes.push(axis({ side: 1, scale: "speed", grid: { show: false }, label: "samples/s" }));
   }
   into.startAt = 0;
@@ -151,7 +151,7 @@ export function curve(into, c, total, hovered) {
 // memory draws memory by step (used and reserved), or a card's memory over time.
 export function memory(into, x, lines, limit, across, hovered) {
   const series = [{}];
-  for (const l of lines) series.push({ stroke: l.colour, fill: l.fill ? l.colour + "33" : undefined, width: 2, points: { show: false } });
+  for (const l of lines) series.push({ stroke: l.color, fill: l.fill ? l.color + "33" : undefined, width: 2, points: { show: false } });
   into.startAt = undefined;
   draw(into, {
     series, hooks: { draw: [(u) => line(u, "y", limit)] },
@@ -162,16 +162,16 @@ export function memory(into, x, lines, limit, across, hovered) {
 
 export const clock = (t) => `${Math.floor(t / 60)}:${String(Math.floor(t % 60)).padStart(2, "0")}`;
 
-// trials draws speed against memory, with a point for each trial that fit; the best one has a different colour. hovered
+// trials draws speed against memory, with a point for each trial that fit; the best one has a different color. hovered
 // gets the trial.
 export function trials(into, list, best, limit, hovered) {
   const fit = list.filter((t) => t.samples_per_second && t.reserved).sort((a, b) => a.reserved - b.reserved);
   if (fit.length === 0) return empty(into, "No trial has measured a speed yet.");
   const most = Math.max(limit || 0, ...fit.map((t) => t.reserved)) * 1.05;
-  const dots = (colour, size) => ({ paths: () => null, stroke: colour, width: 2, points: { show: true, size, fill: colour, stroke: colour } });
+  const dots = (color, size) => ({ paths: () => null, stroke: color, width: 2, points: { show: true, size, fill: color, stroke: color } });
   into.startAt = 0;
   draw(into, {
-    series: [{}, dots(colours.parameters, 9), dots(colours.activations, 13)],
+    series: [{}, dots(colors.parameters, 9), dots(colors.activations, 13)],
     axes: [sizes({ scale: "x", label: "reserved memory" }, Math.min(6, Math.floor(into.clientWidth / 90))), axis({ size: 52, label: "samples/s" })],
     hooks: { draw: [(u) => upright(u, limit)] },
     scales: { x: { time: false, range: () => [0, most] }, y: { range: (_, lo, hi) => [0, hi * 1.15] } },

@@ -14,8 +14,8 @@ export const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFix
 
 export const count = (n) => n.toLocaleString("en-US");
 
-// Colours with enough contrast on light and dark backgrounds, one for each kind of memory.
-export const colours = {
+// Colors with enough contrast on light and dark backgrounds, one for each kind of memory.
+export const colors = {
   parameters: "#3b6fb6", gradients: "#6b9bd8", optimizer: "#7a5aa6", activations: "#2f8f6b", logits: "#c98a1b",
   batch: "#8a8f98", temporaries: "#c0584f", workspace: "#6f7d4f", fragmentation: "#b9bfc6", outside: "#595f66",
 };

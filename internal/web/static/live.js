@@ -3,7 +3,7 @@
 
 import { get, listen, upload } from "./api.js";
 import * as charts from "./charts.js";
-import { bytes, colours, count, element, place, prose, rows, sentence, words } from "./format.js";
+import { bytes, colors, count, element, place, prose, rows, sentence, words } from "./format.js";
 import { quoted, save, state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -112,9 +112,9 @@ function showRunText(text = runText) { say("live-text", text + (ended ? " The re
 function drawSteps(p) {
   $("live-caption").textContent = `Memory of ${p.pid ? `process ${p.pid}` : "the run"} by step${p.capacity ? `, of ${bytes(p.capacity)}` : ""}`;
   const lines = [
-    { label: "reserved", data: p.reserved, colour: colours.batch, fill: true },
-    { label: "peak in the step", data: p.peak, colour: colours.activations, fill: true },
-    { label: "allocated after the step", data: p.allocated, colour: colours.parameters },
+    { label: "reserved", data: p.reserved, color: colors.batch, fill: true },
+    { label: "peak in the step", data: p.peak, color: colors.activations, fill: true },
+    { label: "allocated after the step", data: p.allocated, color: colors.parameters },
   ];
   const at = (i) => `Step ${count(p.steps.at(i))}: ${bytes(p.allocated.at(i))} allocated after it, peak ${bytes(p.peak.at(i))}, ${bytes(p.reserved.at(i))} reserved.`;
   runText = at(-1);
@@ -124,15 +124,15 @@ function drawSteps(p) {
 
 function drawCard(c) {
   $("live-caption").textContent = `Memory in use on GPU ${c.index}${c.total ? `, of ${bytes(c.total)}` : ""}`;
-  const lines = [{ label: "in use", data: c.curve, colour: colours.activations, fill: true }];
+  const lines = [{ label: "in use", data: c.curve, color: colors.activations, fill: true }];
   runText = `${bytes(c.used)} in use.`;
   charts.memory($("live-chart"), c.t, lines, c.total, "time", (i) => showRunText(i === null ? runText : `At ${charts.clock(c.t[i])}: ${bytes(c.curve[i])} in use.`));
   showLegend(lines, c.total);
 }
 
 function showLegend(lines, limit) {
-  const entries = lines.map((l) => ({ name: l.label, colour: l.colour, line: "solid" }));
-  charts.legend($("live-legend"), limit ? [...entries, { name: "limit", colour: "var(--bad)", line: "solid" }] : entries);
+  const entries = lines.map((l) => ({ name: l.label, color: l.color, line: "solid" }));
+  charts.legend($("live-legend"), limit ? [...entries, { name: "limit", color: "var(--bad)", line: "solid" }] : entries);
 }
 
 async function openRecording(file) {
@@ -198,8 +198,8 @@ const outcome = (t) => [
 function drawTrials(r, isBest) {
   const text = (t) => (t ? `${sentence(name(t.settings)).slice(0, -1)}: ${bytes(t.reserved)}, ${t.samples_per_second.toPrecision(3)} samples/s.` : "");
   charts.trials($("tune-chart"), r.trials, isBest, r.limit, (t) => ($("tune-text").textContent = text(t)));
-  const entries = [{ name: "a trial", colour: colours.parameters }, { name: "the best", colour: colours.activations }];
-  if (r.limit) entries.push({ name: "limit", colour: "var(--bad)", line: "solid" });
+  const entries = [{ name: "a trial", color: colors.parameters }, { name: "the best", color: colors.activations }];
+  if (r.limit) entries.push({ name: "limit", color: "var(--bad)", line: "solid" });
   charts.legend($("tune-legend"), $("tune-chart").chart ? entries : []);
 }
 

@@ -3,7 +3,7 @@
 
 import { ask, cancel, isAbort } from "./api.js";
 import * as charts from "./charts.js";
-import { bytes, colours, count, element, percent, place, prose, rows } from "./format.js";
+import { bytes, colors, count, element, percent, place, prose, rows } from "./format.js";
 import { question, state } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -19,7 +19,7 @@ let stale = false, refreshing = false, asked = 0, failed = () => {};
 export function onProblem(f) { failed = f; }
 
 // renew requests the answers again. It requests one estimate at a time, so that the answers keep up with a slider instead
-// of cancelling each other; the slower answers wait until the slider rests.
+// of canceling each other; the slower answers wait until the slider rests.
 export function renew() {
   cancel("/timeline", "/curve");
   if (performance.now() - asked > 500) cancel("/estimate");
@@ -76,7 +76,7 @@ function showEstimate(a, { name, gpu, room }) {
   showBar(parts, a.device_peak, room);
   const swatch = (k) => {
     const s = element("span", { class: "swatch", "aria-hidden": "true" });
-    s.style.background = colours[k];
+    s.style.background = colors[k];
     return element("span", { class: "kind" }, s, k === "outside" ? "outside PyTorch" : k);
   };
   rows($("components"), [], parts.map(([k, v]) => [swatch(k), bytes(v), percent(v, a.device_peak)]));
@@ -95,7 +95,7 @@ function showBar(parts, peak, room) {
   place($("bar"), ...parts.map(([k, v]) => {
     const part = element("div", { class: "part", title: `${k}: ${bytes(v)}` });
     part.style.width = `${(100 * v) / scale}%`;
-    part.style.background = colours[k];
+    part.style.background = colors[k];
     return part;
   }), ...(room && peak > room ? [limit] : []));
   $("bar").setAttribute("aria-label", `Memory at the peak: ${parts.map(([k, v]) => `${k} ${bytes(v)}`).join(", ")}`);
@@ -123,9 +123,9 @@ function showTimeline(t) {
     else say(t.peak < 0 ? "" : `At the peak: ${sizesOf(t, t.peak)}.`);
   });
   if (!t.areas.length) say("");
-  const entries = t.components.map((name) => ({ name, colour: colours[name] ?? "#888" }));
-  if (entries.length) entries.push({ name: "reserved", colour: "var(--ink)", line: "dashed" });
-  if (entries.length && total()) entries.push({ name: "the card", colour: "var(--bad)", line: "solid" });
+  const entries = t.components.map((name) => ({ name, color: colors[name] ?? "#888" }));
+  if (entries.length) entries.push({ name: "reserved", color: "var(--ink)", line: "dashed" });
+  if (entries.length && total()) entries.push({ name: "the card", color: "var(--bad)", line: "solid" });
   charts.legend($("timeline-legend"), entries);
   rows($("tensors"), ["memory", "tensors"], t.tensors.map((x) => [bytes(x.bytes), element("span", {}, `${count(x.count)} × ${x.form || "memory"}`, element("br"), element("span", { class: "small" }, `${whereOf(x)} (${x.component})`))]));
 }
@@ -139,9 +139,9 @@ function showCurve(c) {
     const text = !p ? found : `Batch ${count(p.batch)}: ${bytes(p.device_peak)}${p.samples_per_second ? `, ${p.samples_per_second.toPrecision(3)} samples/s` : ""}${p.fits === false ? "; it does not fit" : ""}.`;
     if ($("curve-text").textContent !== text) $("curve-text").textContent = text;
   });
-  const entries = [{ name: "memory", colour: colours.activations, line: "solid" }];
-  if (timed) entries.push({ name: "samples/s", colour: colours.logits, line: "solid" });
-  if (total()) entries.push({ name: "the card", colour: "var(--bad)", line: "solid" });
+  const entries = [{ name: "memory", color: colors.activations, line: "solid" }];
+  if (timed) entries.push({ name: "samples/s", color: colors.logits, line: "solid" });
+  if (total()) entries.push({ name: "the card", color: "var(--bad)", line: "solid" });
   charts.legend($("curve-legend"), entries);
 }
 

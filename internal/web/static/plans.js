@@ -68,7 +68,7 @@ function rescue(p) {
   return [`Nothing fits with these settings. It would fit with ${p.rescue.join(" and ")}${flags.length ? ": " : "."}`, ...flags];
 }
 
-// rungs returns the rows of the ladder. Neighbours with the same settings share one.
+// rungs returns the rows of the ladder. Neighbors with the same settings share one.
 function rungs(p) {
   const out = [];
   p.ladder.forEach((r, i) => {

@@ -7,7 +7,7 @@ export const state = { model: "llama-3.2-1b", gpu: "", values: { batch: 4, seq: 
 // Parts of the address that are not settings.
 const places = ["model", "gpu", "profile", "view", "source", "tune", "snapshot", "target"];
 
-// load reads the run from the address. What is not a setting is an error, but the rest is read.
+// load reads the run from the address. Anything that is not a setting is reported as an error; the rest is read.
 export function load(settings) {
   const known = new Map(settings.map((s) => [s.name, s]));
   const query = new URLSearchParams(location.hash.slice(1));
@@ -77,7 +77,7 @@ export function planQuestion(q) {
 // quoted returns a word as a shell needs it.
 export const quoted = (word) => (/^[\w./:,=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-// command returns the equivalent command line of a verb, for a card or for this run's own.
+// command returns the command line for a subcommand of snug, with the given card or the run's own.
 export function command(settings, verb = "estimate", gpu = state.gpu) {
   const words = ["snug", verb], flags = flagsOf(settings);
   if (flags === null) words.push("--setup", "-");
@@ -90,7 +90,7 @@ export function command(settings, verb = "estimate", gpu = state.gpu) {
   return flags === null ? `${line} <<'END'\n${JSON.stringify(portable())}\nEND` : line;
 }
 
-// portable returns the run as a setup for a file: a profile has the name of its file.
+// portable returns the run as a setup that can be saved in a file. A profile is named by its file.
 export function portable() {
   const out = setup();
   if (state.profile) out.model.profile = state.file || "memory.snug";

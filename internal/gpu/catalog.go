@@ -11,7 +11,7 @@ import (
 	"snug/internal/units"
 )
 
-// spec is a row of the catalogue, in the units used in data sheets. The rows are in catalogue_*.go; find.go matches
+// spec is a row of the catalog, in the units used in data sheets. The rows are in catalog_*.go; find.go matches
 // names as people write them.
 type spec struct {
 	name      string
@@ -66,8 +66,8 @@ type entry struct {
 	names [][]string // words of its name, then of its other names
 }
 
-// catalogue returns every card, in listing order.
-var catalogue = sync.OnceValue(func() []entry {
+// catalog returns every card, in listing order.
+var catalog = sync.OnceValue(func() []entry {
 	return slices.Concat(
 		entries(NVIDIA, datacenter), entries(NVIDIA, professional), withoutPeers(entries(NVIDIA, geforce)), entries(AMD, instinct))
 })
@@ -102,10 +102,10 @@ func (s spec) card(maker Maker) Card {
 	return c
 }
 
-// Cards returns the catalogue.
+// Cards returns the catalog.
 func Cards() []Card {
-	out := make([]Card, len(catalogue()))
-	for i, e := range catalogue() {
+	out := make([]Card, len(catalog()))
+	for i, e := range catalog() {
 		out[i] = e.Card
 	}
 	return out

@@ -15,22 +15,22 @@ import (
 // The number of simulated iterations of a loop, and the iteration that represents the missing ones. Some iterations
 // at both ends differ: the first has no predecessor, and in backward the last two find no gradient to add to.
 const (
-	turnsRun   = 9
-	middleTurn = 5
-	fewTurns   = 4 * turnsRun // shorter loops are simulated in full
+	simulatedIterations = 9
+	middleIteration     = 5
+	mostUnfolded        = 4 * simulatedIterations // loops up to this length are simulated in full
 )
 
-// turns describes the folded loops of a run, which all have the same length.
-type turns struct {
+// folding describes the folded loops of a run, which all have the same length.
+type folding struct {
 	now    uint8 // the current iteration, from 1; 0 outside loops
 	length int   // number of iterations of the loops
 }
 
-// Turns yields the iterations of a loop: 0 to n-1, or, if the world folds and n is large, only some of
+// Iterations yields the iterations of a loop: 0 to n-1, or, if the world folds and n is large, only some of
 // them. A loop that collects tensors collects only those of the simulated iterations.
-func (w *World) Turns(n int) iter.Seq[int] {
-	t := &w.turns
-	fold := w.Folds && n > fewTurns && t.now == 0 && (t.length == 0 || t.length == n)
+func (w *World) Iterations(n int) iter.Seq[int] {
+	t := &w.folding
+	fold := w.Folds && n > mostUnfolded && t.now == 0 && (t.length == 0 || t.length == n)
 	if fold {
 		t.length = n
 	}
@@ -38,10 +38,10 @@ func (w *World) Turns(n int) iter.Seq[int] {
 		outer := t.now
 		for i := 0; i < n; i++ {
 			if fold {
-				if i == middleTurn {
-					i = n - (turnsRun - middleTurn)
+				if i == middleIteration {
+					i = n - (simulatedIterations - middleIteration)
 				}
-				w.enter(turnNumber(i, n))
+				w.enter(iterationNumber(i, n))
 			} else if w.iterated++; w.MaxIterations > 0 && w.iterated > w.MaxIterations {
 				panic(TooLong{})
 			}
@@ -55,7 +55,7 @@ func (w *World) Turns(n int) iter.Seq[int] {
 
 // collected reports whether a folded loop collected the list, with one tensor for each simulated iteration.
 func (w *World) collected(ts []*Tensor) bool {
-	if len(ts) != turnsRun || w.turns.length == 0 {
+	if len(ts) != simulatedIterations || w.folding.length == 0 {
 		return false
 	}
 	for i, t := range ts {
@@ -70,7 +70,7 @@ func (w *World) collected(ts []*Tensor) bool {
 // its iteration.
 func (w *World) each(n int, collected bool) iter.Seq[int] {
 	return func(yield func(i int) bool) {
-		outer := w.turns.now
+		outer := w.folding.now
 		for i := range n {
 			if collected {
 				w.enter(uint8(i + 1))
@@ -85,56 +85,56 @@ func (w *World) each(n int, collected bool) iter.Seq[int] {
 
 // times returns how many elements element i of a list stands for.
 func (w *World) times(i int, collected bool) int {
-	if collected && i+1 == middleTurn {
-		return w.turns.fold().Times
+	if collected && i+1 == middleIteration {
+		return w.folding.fold().Times
 	}
 	return 1
 }
 
-// turnNumber returns the number of iteration i among the simulated ones, from 1.
-func turnNumber(i, n int) uint8 {
-	if i >= middleTurn {
-		i -= n - turnsRun
+// iterationNumber returns the number of iteration i among the simulated ones, from 1.
+func iterationNumber(i, n int) uint8 {
+	if i >= middleIteration {
+		i -= n - simulatedIterations
 	}
 	return uint8(i + 1)
 }
 
 // enter starts an iteration.
 func (w *World) enter(turn uint8) {
-	was := w.turns.now
+	was := w.folding.now
 	if was == turn {
 		return
 	}
-	w.turns.now = turn
+	w.folding.now = turn
 	if w.Meter == nil {
 		return
 	}
 	switch {
-	case turn == middleTurn:
-		w.Meter.Times(w.turns.fold().Times)
-	case was == middleTurn:
+	case turn == middleIteration:
+		w.Meter.Times(w.folding.fold().Times)
+	case was == middleIteration:
 		w.Meter.Times(1)
 	}
 }
 
-// inTurn records the iteration of the last event.
-func (w *World) inTurn(turn uint8) {
+// inIteration records the iteration of the last event.
+func (w *World) inIteration(turn uint8) {
 	if turn != 0 {
-		w.Trace.Events[len(w.Trace.Events)-1].Turn = turn
+		w.Trace.Events[len(w.Trace.Events)-1].Iteration = turn
 	}
 }
 
-func (t turns) fold() stream.Fold {
-	return stream.Fold{Middle: middleTurn, Times: t.length - turnsRun + 1}
+func (t folding) fold() stream.Fold {
+	return stream.Fold{Middle: middleIteration, Times: t.length - simulatedIterations + 1}
 }
 
 // Folded returns the trace of a finished run with its loops folded, or nil if it has no folded loops. It returns
 // false if the missing iterations cannot be derived.
 func (w *World) Folded() (*stream.Folded, bool) {
-	if w.turns.length == 0 {
+	if w.folding.length == 0 {
 		return nil, true
 	}
-	return w.Trace.Folded(w.turns.fold())
+	return w.Trace.Folded(w.folding.fold())
 }
 
 // Unfold writes the missing iterations into the trace.
