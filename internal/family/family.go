@@ -46,7 +46,11 @@ type Run struct {
 	repeats bool      // keys and values are repeated for every query head before flash attention
 	tokens  tokenHead // the model type's tokens
 	problem problem   // what a model that classifies texts learns
+	path    string    // of the decoder in a larger model; "" means "model"
 }
+
+// at returns the path of a part of the decoder.
+func (r Run) at(part string) string { return cmp.Or(r.path, "model") + "." + part }
 
 // Rows returns how many rows the encoder sees for each sample: an anchor, its positives and its negatives.
 func (r Run) Rows() int { return 1 + r.Positives + r.Negatives }
