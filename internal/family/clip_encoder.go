@@ -17,6 +17,7 @@ type clipShape struct {
 	act                  activation
 	dropout              float64 // of attention weights
 	causal               bool    // tokens attend to earlier tokens only
+	siglip               bool    // the layers of SigLIP
 }
 
 // readCLIP reads the sizes of a tower's layers.
@@ -36,23 +37,20 @@ type clipLayer struct {
 }
 
 func newCLIPLayer(b *nn.Builder, c *Config, n net, at string, s clipShape) *clipLayer {
-	return &clipLayer{
-		Path:  shadow.Path(at),
-		attn:  newCLIPAttention(b, c, n, at+".self_attn", s),
-		norm1: b.LayerNorm(at+".layer_norm1", s.hidden, true),
-		mlp:   newCLIPMLP(b, at+".mlp", s),
-		norm2: b.LayerNorm(at+".layer_norm2", s.hidden, true),
+	l := &clipLayer{Path: shadow.Path(at)}
+	if s.siglip {
+		l.norm1 = b.LayerNorm(at+".layer_norm1", s.hidden, true)
+		l.attn = newCLIPAttention(b, c, n, at+".self_attn", s)
+	} else {
+		l.attn = newCLIPAttention(b, c, n, at+".self_attn", s)
+		l.norm1 = b.LayerNorm(at+".layer_norm1", s.hidden, true)
+		l.mlp = newCLIPMLP(b, at+".mlp", s)
 	}
-}
-
-func newSigLIPLayer(b *nn.Builder, c *Config, n net, at string, s clipShape) *clipLayer {
-	return &clipLayer{
-		Path:  shadow.Path(at),
-		norm1: b.LayerNorm(at+".layer_norm1", s.hidden, true),
-		attn:  newCLIPAttention(b, c, n, at+".self_attn", s),
-		norm2: b.LayerNorm(at+".layer_norm2", s.hidden, true),
-		mlp:   newCLIPMLP(b, at+".mlp", s),
+	l.norm2 = b.LayerNorm(at+".layer_norm2", s.hidden, true)
+	if s.siglip {
+		l.mlp = newCLIPMLP(b, at+".mlp", s)
 	}
+	return l
 }
 
 func (l *clipLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
@@ -78,11 +76,12 @@ type clipAttention struct {
 	dim        int
 	dropout    float64
 	causal     bool
+	siglip     bool // queries, keys and values are reshaped one by one
 }
 
 func newCLIPAttention(b *nn.Builder, c *Config, n net, at string, s clipShape) *clipAttention {
 	return &clipAttention{
-		Path: shadow.Path(at), net: n, dim: c.HeadDim(s.hidden, s.heads), dropout: s.dropout, causal: s.causal,
+		Path: shadow.Path(at), net: n, dim: c.HeadDim(s.hidden, s.heads), dropout: s.dropout, causal: s.causal, siglip: s.siglip,
 		k: b.Linear(at+".k_proj", s.hidden, s.hidden, true),
 		v: b.Linear(at+".v_proj", s.hidden, s.hidden, true),
 		q: b.Linear(at+".q_proj", s.hidden, s.hidden, true),
@@ -92,9 +91,15 @@ func newCLIPAttention(b *nn.Builder, c *Config, n net, at string, s clipShape) *
 
 func (a *clipAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	B, S := hidden.Size(0), hidden.Size(1)
-	q, k, v := fn.Let(a.q.Call(hidden)), fn.Let(a.k.Call(hidden)), fn.Let(a.v.Call(hidden))
-	for _, x := range []**shadow.Tensor{&q, &k, &v} {
-		fn.Set(x, (*x).View(B, S, -1, a.dim).Transpose(1, 2)) // (B, H, S, D)
+	shape := func(x *shadow.Tensor) *shadow.Tensor { return x.View(B, S, -1, a.dim).Transpose(1, 2) } // (B, H, S, D)
+	var q, k, v *shadow.Tensor
+	if a.siglip {
+		q, k, v = fn.Let(shape(a.q.Call(hidden))), fn.Let(shape(a.k.Call(hidden))), fn.Let(shape(a.v.Call(hidden)))
+	} else {
+		q, k, v = fn.Let(a.q.Call(hidden)), fn.Let(a.k.Call(hidden)), fn.Let(a.v.Call(hidden))
+		for _, x := range []**shadow.Tensor{&q, &k, &v} {
+			fn.Set(x, shape(*x))
+		}
 	}
 	out, weights := a.attention(q, k, v, attending{causal: a.causal, dropout: a.dropout}) // (B, S, H, D)
 	fn.Let(out)

@@ -70,6 +70,33 @@ func qwenVision(patch int, merger ...string) *Vision {
 	}
 }
 
+// towerVision describes a model with a tower for images of one size and a projector.
+func towerVision(fit func(c *Config, height, width int) Image) *Vision {
+	return &Vision{
+		Parts: map[string][]string{
+			VisionTower: {"model.vision_tower"},
+			Projector:   {"model.multi_modal_projector"},
+			Language:    {"model.language_model", "lm_head"},
+		},
+		fit: fit,
+	}
+}
+
+// llavaImage is an image as LlavaProcessor resizes it.
+func llavaImage(c *Config, _, _ int) Image {
+	v := c.llavaVision()
+	patch, tokens := 32, 1 // the class token
+	if v.String("model_type", "") == "siglip_vision_model" {
+		patch, tokens = 16, 0
+	}
+	s := readTowerSize(v, 0, patch)
+	tokens += s.side * s.side
+	if c.String("vision_feature_select_strategy", "default") == "default" {
+		tokens--
+	}
+	return Image{Height: s.image, Width: s.image, Tokens: tokens, Fixed: true}
+}
+
 // rounded returns the nearest multiple of step that is not 0, as smart_resize of Qwen2VLImageProcessor does; halves are
 // rounded to even.
 func rounded(n, step int) int {
