@@ -217,6 +217,10 @@ var families = map[string]Facts{
 		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
+	"gemma3": {
+		make: newGemma3Vision, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 131072}, Vision: towerVision(gemma3Image), LigerToo: true,
+		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2304, 8, 26},
+	},
 	"gemma3_text": {
 		make: newGemma3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},

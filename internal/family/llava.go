@@ -73,19 +73,7 @@ func (c *Config) featureLayers() []int {
 }
 
 // Batch makes the tensors that LlavaProcessor returns.
-func (m *llava) Batch() Batch {
-	if m.run.Images.Count == 0 {
-		return m.textBatch()
-	}
-	b := Batch{IDs: m.w.Input(shadow.Int64, m.run.Batch, m.run.Seq)}
-	if m.run.Mask {
-		b.Mask = m.w.Input(shadow.Int64, m.run.Batch, m.run.Seq)
-	}
-	s := m.tower.sizes()
-	b.Pixels = m.w.Input(shadow.Float32, m.run.Batch*m.run.Images.Count, s.channels, s.image, s.image)
-	b.Labels = m.w.Input(shadow.Int64, m.run.Batch, m.run.Seq)
-	return b
-}
+func (m *llava) Batch() Batch { return m.imageBatch(m.tower.sizes(), false) }
 
 // Loss is LlavaForConditionalGeneration.forward.
 func (m *llava) Loss(b Batch) *shadow.Tensor {

@@ -97,6 +97,12 @@ func llavaImage(c *Config, _, _ int) Image {
 	return Image{Height: s.image, Width: s.image, Tokens: tokens, Fixed: true}
 }
 
+// gemma3Image is an image as Gemma3Processor resizes it, without pan and scan.
+func gemma3Image(c *Config, _, _ int) Image {
+	s, n := readTowerSize(c.within("vision_config"), 0, 16), c.imageSide()
+	return Image{Height: s.image, Width: s.image, Tokens: n * n, Extra: 4, Fixed: true} // start and end of the image, and line breaks around them
+}
+
 // rounded returns the nearest multiple of step that is not 0, as smart_resize of Qwen2VLImageProcessor does; halves are
 // rounded to even.
 func rounded(n, step int) int {

@@ -35,6 +35,23 @@ func readTowerSize(c *Config, width, patch int) towerSize {
 	return s
 }
 
+// imageBatch makes the tensors that a processor returns for images of one size. kinds are the token_type_ids.
+func (n net) imageBatch(s towerSize, kinds bool) Batch {
+	if n.run.Images.Count == 0 {
+		return n.textBatch()
+	}
+	b := Batch{IDs: n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)}
+	if n.run.Mask {
+		b.Mask = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
+	}
+	if kinds {
+		b.Kinds = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
+	}
+	b.Pixels = n.w.Input(shadow.Float32, n.run.Batch*n.run.Images.Count, s.channels, s.image, s.image)
+	b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
+	return b
+}
+
 // towerOutputs is the BaseModelOutputWithPooling of a tower.
 type towerOutputs struct {
 	last, pooled *shadow.Tensor   // pooled may be nil
