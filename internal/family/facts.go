@@ -365,6 +365,10 @@ var families = map[string]Facts{
 		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"paligemma": {
+		make: newPaliGemma, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 8192}, Vision: towerVision(paliGemmaImage), LigerToo: true,
+		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2048, 8, 18},
+	},
 	"pegasus": {
 		make: newPegasus, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},

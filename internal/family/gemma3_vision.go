@@ -24,8 +24,11 @@ func newGemma3Vision(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.projector = newGemma3Projector(b, c, run, m.tower.sizes(), t.Positive("hidden_size", 2304))
 	c.insideVocabulary(t, 262208, 262144)
 	var err error
-	m.llama, err = newTextModel(b, t, run, "gemma3_text", c.Bool("tie_word_embeddings", true))
-	return m, err
+	if m.llama, err = newTextModel(b, t, run, "gemma3_text", c.Bool("tie_word_embeddings", true)); err != nil {
+		return nil, err
+	}
+	m.head.softcap = false
+	return m, nil
 }
 
 // insideVocabulary checks that the image token has an embedding. For one that has none, the original changes the ids.
@@ -87,12 +90,12 @@ func (m *gemma3Vision) imageBlocks(kinds *shadow.Tensor) *shadow.Tensor {
 // createMasks is create_masks_for_vision_model. fn holds the masks.
 func (m *gemma3Vision) createMasks(fn *shadow.Frame, embeds, mask, blocks *shadow.Tensor) {
 	inner := m.w.Func(embeds, mask, blocks)
-	causal := causalPattern(0)
-	full := inner.Let(m.imageMask(embeds, mask, orMasks(causal, blockwise(blocks)), false))
+	causal, in := causalPattern(0), textInput{embeds: embeds}
+	full := inner.Let(m.imageMask(in, mask, orMasks(causal, blockwise(blocks)), false))
 	if mask != nil {
 		mask.To(shadow.Bool).Hold().Drop()
 	}
-	sliding := inner.Let(m.imageMask(embeds, mask, andMasks(orMasks(causal, blockwise(blocks)), windowPattern), true))
+	sliding := inner.Let(m.imageMask(in, mask, andMasks(orMasks(causal, blockwise(blocks)), windowPattern), true))
 	m.masks.full, m.masks.sliding = inner.Return2(full, sliding)
 	m.w.Local(&m.masks.full)
 	m.w.Local(&m.masks.sliding)
@@ -100,10 +103,13 @@ func (m *gemma3Vision) createMasks(fn *shadow.Frame, embeds, mask, blocks *shado
 }
 
 // imageMask is create_causal_mask for a pattern that SDPA's causal flag cannot replace.
-func (n net) imageMask(embeds, mask *shadow.Tensor, look pattern, vmapped bool) *shadow.Tensor {
+func (n net) imageMask(in textInput, mask *shadow.Tensor, look pattern, vmapped bool) *shadow.Tensor {
+	embeds := in.embeds
 	fn := n.w.Func(embeds, mask)
 	if mask != nil {
 		fn.Set(&mask, mask.To(shadow.Bool))
+	} else if in.pos != nil {
+		findPacked(in.pos.Expand(embeds.Size(0), -1))
 	}
 	if n.run.Attention == "flash" {
 		if mask != nil {

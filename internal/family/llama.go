@@ -19,6 +19,7 @@ type llama struct {
 	renamed   bool // the dropout's result replaces the embeddings' variable, so the embeddings are freed
 	scaled    bool // embeddings are scaled
 	rescaled  bool // embeddings are scaled after the masks are made
+	bothWays  bool // tokens attend to later tokens too, unless a mask prevents it
 	layers    []shadow.Module
 	norm      shadow.Module
 	rotary    layerRotary
@@ -288,7 +289,7 @@ func (a *llamaAttention) mix(fn *shadow.Frame, out **shadow.Tensor, query *shado
 	}
 
 	o, weights := a.m.attention(query, *key, value, attending{
-		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap, sinks: a.sinks,
+		mask: a.m.masks.of(a.window), causal: !a.m.bothWays, dropout: a.dropout, softcap: a.softcap, sinks: a.sinks,
 	})
 	fn.Set(out, o) // (B, S, H, D)
 	fn.Let(weights)

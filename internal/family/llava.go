@@ -25,8 +25,10 @@ func newLLaVA(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m := &llava{}
 	m.see(b, c, run)
 	var err error
-	m.llama, err = newTextModel(b, t, run, "llama", c.Bool("tie_word_embeddings", false) || t.Bool("tie_word_embeddings", false))
-	return m, err
+	if m.llama, err = newTextModel(b, t, run, "llama", c.Bool("tie_word_embeddings", false) || t.Bool("tie_word_embeddings", false)); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // see makes the tower and the projector.

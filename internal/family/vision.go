@@ -103,6 +103,12 @@ func gemma3Image(c *Config, _, _ int) Image {
 	return Image{Height: s.image, Width: s.image, Tokens: n * n, Extra: 4, Fixed: true} // start and end of the image, and line breaks around them
 }
 
+// paliGemmaImage is an image as PaliGemmaProcessor resizes it.
+func paliGemmaImage(c *Config, _, _ int) Image {
+	s := readTowerSize(c.paliGemmaVision(), 0, 16)
+	return Image{Height: s.image, Width: s.image, Tokens: s.side * s.side, Fixed: true}
+}
+
 // rounded returns the nearest multiple of step that is not 0, as smart_resize of Qwen2VLImageProcessor does; halves are
 // rounded to even.
 func rounded(n, step int) int {
