@@ -26,6 +26,7 @@ type clipVision struct {
 func newCLIPVision(b *nn.Builder, c *Config, run Run, at string) *clipVision {
 	s := readCLIP(c, clipShape{hidden: 768, heads: 12, inter: 3072}, "quick_gelu")
 	m := &clipVision{net: net{b.W, run}, b: b, size: readTowerSize(c, s.hidden, 32)}
+	m.size.class = true
 	n := m.size.side * m.size.side
 	m.class = b.Parameter(at+".embeddings.class_embedding", s.hidden)
 	m.patches = b.Conv2d(at+".embeddings.patch_embedding", m.size.channels, s.hidden, m.size.patch, shadow.Conv{Stride: m.size.patch, Groups: 1}, false)

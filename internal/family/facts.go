@@ -281,6 +281,10 @@ var families = map[string]Facts{
 		make: newLLaVA, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 2048}, Vision: towerVision(llavaImage), LigerToo: true,
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
+	"llava_next": {
+		make: newLLaVANext, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 2048}, Vision: towerVision(llavaNextImage),
+		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
 	"m2m_100": {
 		make: newM2M100, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},

@@ -84,17 +84,32 @@ func towerVision(fit func(c *Config, height, width int) Image) *Vision {
 
 // llavaImage is an image as LlavaProcessor resizes it.
 func llavaImage(c *Config, _, _ int) Image {
-	v := c.llavaVision()
-	patch, tokens := 32, 1 // the class token
-	if v.String("model_type", "") == "siglip_vision_model" {
-		patch, tokens = 16, 0
-	}
-	s := readTowerSize(v, 0, patch)
-	tokens += s.side * s.side
+	s, class := c.llavaTower()
+	tokens := s.side*s.side + class
 	if c.String("vision_feature_select_strategy", "default") == "default" {
 		tokens--
 	}
 	return Image{Height: s.image, Width: s.image, Tokens: tokens, Fixed: true}
+}
+
+// llavaTower returns the sizes of the tower's images, and the number of tokens besides patches: CLIP has one for the
+// class.
+func (c *Config) llavaTower() (s towerSize, class int) {
+	v := c.llavaVision()
+	if v.String("model_type", "") == "siglip_vision_model" {
+		return readTowerSize(v, 0, 16), 0
+	}
+	return readTowerSize(v, 0, 32), 1
+}
+
+// llavaNextImage is an image as it is given to LlavaNextProcessor, which cuts it into tiles.
+func llavaNextImage(c *Config, height, width int) Image {
+	i := Image{Height: height, Width: width}
+	if height > 0 && width > 0 {
+		s, _ := c.llavaTower()
+		i.Tokens = c.cut(s, height, width).tokens
+	}
+	return i
 }
 
 // gemma3Image is an image as Gemma3Processor resizes it, without pan and scan.

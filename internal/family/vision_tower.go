@@ -21,8 +21,9 @@ func (m *siglipVision) sizes() towerSize { return m.size }
 // towerSize has the sizes of a tower's images and hidden states.
 type towerSize struct {
 	image, patch, channels int
-	side                   int // patches along each side of an image
-	width                  int // of the hidden states
+	side                   int  // patches along each side of an image
+	width                  int  // of the hidden states
+	class                  bool // the hidden states have a class token before the patches
 }
 
 func readTowerSize(c *Config, width, patch int) towerSize {
