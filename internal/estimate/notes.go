@@ -105,7 +105,7 @@ func imageNotes(s *setup.Setup, name func(field string) string) []string {
 		return nil
 	case s.Images == 0:
 		return []string{fmt.Sprintf("the model is trained on text alone, so its vision tower takes no activations; for images give %s and %s", name("images"), name("image-size"))}
-	case s.Attention == "flash":
+	case s.Attention == "flash" && s.Model.JoinsImages():
 		return []string{"flash attention in the vision tower runs on all images at once, and its backward pass takes a little more memory than shown: 128 rows for each image or window"}
 	}
 	return nil

@@ -273,6 +273,10 @@ var families = map[string]Facts{
 		make: newHunYuan, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
+	"internvl": {
+		make: newInternVL, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 32768}, Vision: towerVision(internImage), LigerToo: true,
+		Blocks: []string{"model.vision_tower.encoder.layer", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
 	"llama": {
 		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Liger: true, Dims: Dims{4096, 32, 32},

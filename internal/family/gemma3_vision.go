@@ -147,7 +147,9 @@ func newGemma3Projector(b *nn.Builder, c *Config, run Run, s towerSize, width in
 }
 
 // imageSide returns the number of tokens along each side of an image.
-func (c *Config) imageSide() int { return int(math.Sqrt(float64(c.Positive("mm_tokens_per_image", 256)))) }
+func (c *Config) imageSide() int {
+	return int(math.Sqrt(float64(c.Positive("mm_tokens_per_image", 256))))
+}
 
 func (p *gemma3Projector) Forward(fn *shadow.Frame, outputs *shadow.Tensor) *shadow.Tensor {
 	B, width := outputs.Size(0), outputs.Size(2)

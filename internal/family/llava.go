@@ -21,7 +21,7 @@ type llava struct {
 }
 
 func newLLaVA(b *nn.Builder, c *Config, run Run) (Model, error) {
-	t := c.text()
+	t := c.within("text_config")
 	m := &llava{}
 	m.see(b, c, run)
 	var err error
@@ -35,7 +35,7 @@ func newLLaVA(b *nn.Builder, c *Config, run Run) (Model, error) {
 func (m *llava) see(b *nn.Builder, c *Config, run Run) {
 	m.tower = newVisionTower(b, c.llavaVision(), run, "clip_vision_model")
 	m.layers, m.whole = c.featureLayers(), c.String("vision_feature_select_strategy", "default") != "default"
-	width, out, bias := m.tower.sizes().width*len(m.layers), c.text().Positive("hidden_size", 4096), c.Bool("multimodal_projector_bias", true)
+	width, out, bias := m.tower.sizes().width*len(m.layers), c.within("text_config").Positive("hidden_size", 4096), c.Bool("multimodal_projector_bias", true)
 	const at = "model.multi_modal_projector"
 	m.projector = &llavaProjector{
 		Path: at, act: c.activation("projector_hidden_act", "gelu"),

@@ -20,7 +20,7 @@ type llavaNext struct {
 }
 
 func newLLaVANext(b *nn.Builder, c *Config, run Run) (Model, error) {
-	t := c.text()
+	t := c.within("text_config")
 	m := &llavaNext{llava: &llava{}}
 	m.see(b, c, run)
 	if m.whole && m.tower.sizes().class {

@@ -13,6 +13,9 @@ type Vision struct {
 	// Parts maps the parts that trainers freeze to the paths of their modules.
 	Parts map[string][]string
 
+	// Joined means that the tower sees the patches of all images of a batch as one sequence.
+	Joined bool
+
 	fit func(c *Config, height, width int) Image
 }
 
@@ -59,6 +62,7 @@ func qwenVision(patch int, merger ...string) *Vision {
 			Projector:   append([]string{"model.visual.merger"}, merger...),
 			Language:    {"model.language_model", "lm_head"},
 		},
+		Joined: true,
 		fit: func(c *Config, height, width int) Image {
 			v := c.within("vision_config")
 			merge := v.Positive("spatial_merge_size", 2)
@@ -122,6 +126,17 @@ func gemma3Image(c *Config, _, _ int) Image {
 func paliGemmaImage(c *Config, _, _ int) Image {
 	s := readTowerSize(c.paliGemmaVision(), 0, 16)
 	return Image{Height: s.image, Width: s.image, Tokens: s.side * s.side, Fixed: true}
+}
+
+// internImage is an image as it is given to InternVLProcessor, which cuts it into tiles.
+func internImage(c *Config, height, width int) Image {
+	i := Image{Height: height, Width: width}
+	if height > 0 && width > 0 {
+		s, ratio := readInternSize(c.within("vision_config"), 0), c.downsampling()
+		i.Tokens = internTiles(s.image, height, width) * (s.side / ratio) * (s.side / ratio)
+		i.Extra = 2 // the start and the end of the image
+	}
+	return i
 }
 
 // rounded returns the nearest multiple of step that is not 0, as smart_resize of Qwen2VLImageProcessor does; halves are

@@ -24,6 +24,7 @@ type towerSize struct {
 	side                   int  // patches along each side of an image
 	width                  int  // of the hidden states
 	class                  bool // the hidden states have a class token before the patches
+	perImage               int  // tiles that an image is cut into; 0 for models that do not cut them
 }
 
 func readTowerSize(c *Config, width, patch int) towerSize {
@@ -48,7 +49,7 @@ func (n net) imageBatch(s towerSize, kinds bool) Batch {
 	if kinds {
 		b.Kinds = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	}
-	b.Pixels = n.w.Input(shadow.Float32, n.run.Batch*n.run.Images.Count, s.channels, s.image, s.image)
+	b.Pixels = n.w.Input(shadow.Float32, n.run.Batch*n.run.Images.Count*max(s.perImage, 1), s.channels, s.image, s.image)
 	b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	return b
 }

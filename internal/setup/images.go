@@ -116,6 +116,12 @@ func VisionParts() []string { return family.VisionParts() }
 // HasVision reports whether the model has a vision tower.
 func (m Model) HasVision() bool { return m.facts().Vision != nil }
 
+// JoinsImages reports whether the vision tower sees all images of a batch as one sequence.
+func (m Model) JoinsImages() bool {
+	v := m.facts().Vision
+	return v != nil && v.Joined
+}
+
 // imagesPhrase describes the images.
 func (s *Setup) imagesPhrase() []string {
 	i := s.ImagesSeen()
