@@ -274,7 +274,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"internvl": {
-		make: newInternVL, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 32768}, Vision: towerVision(internImage), LigerToo: true,
+		make: newInternVL, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 32768}, Vision: tiledVision(internImage, internTile), LigerToo: true,
 		Blocks: []string{"model.vision_tower.encoder.layer", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"llama": {
@@ -286,7 +286,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"llava_next": {
-		make: newLLaVANext, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 2048}, Vision: towerVision(llavaNextImage),
+		make: newLLaVANext, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 2048}, Vision: tiledVision(llavaNextImage, nil),
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"m2m_100": {

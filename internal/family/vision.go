@@ -13,10 +13,13 @@ type Vision struct {
 	// Parts maps the parts that trainers freeze to the paths of their modules.
 	Parts map[string][]string
 
+	// Tiles means that the processor cuts images into tiles, whose number depends on their sizes.
+	Tiles bool
 	// Joined means that the tower sees the patches of all images of a batch as one sequence.
 	Joined bool
 
-	fit func(c *Config, height, width int) Image
+	fit  func(c *Config, height, width int) Image
+	tile func(c *Config) int // the side of a tile, if an option of the processor decides whether images are cut
 }
 
 // The parts of a model with a vision tower.
@@ -41,6 +44,15 @@ type Image struct {
 // every image to the same size; for others, the result has no tokens.
 func (v *Vision) Fit(config map[string]any, height, width int) Image {
 	return v.fit(NewConfig(config), height, width)
+}
+
+// TileSide returns the side of the tiles into which the processor cuts images if an option says so; 0 if there is no such
+// option.
+func (v *Vision) TileSide(config map[string]any) int {
+	if v.tile == nil {
+		return 0
+	}
+	return v.tile(NewConfig(config))
 }
 
 // Modules returns the paths of the parts' modules.
@@ -72,6 +84,13 @@ func qwenVision(patch int, merger ...string) *Vision {
 			return i
 		},
 	}
+}
+
+// tiledVision describes a model whose processor cuts images into tiles.
+func tiledVision(fit func(c *Config, height, width int) Image, tile func(c *Config) int) *Vision {
+	v := towerVision(fit)
+	v.Tiles, v.tile = true, tile
+	return v
 }
 
 // towerVision describes a model with a tower for images of one size and a projector.
@@ -127,6 +146,9 @@ func paliGemmaImage(c *Config, _, _ int) Image {
 	s := readTowerSize(c.paliGemmaVision(), 0, 16)
 	return Image{Height: s.image, Width: s.image, Tokens: s.side * s.side, Fixed: true}
 }
+
+// internTile returns the side of a tile of InternVLProcessor's.
+func internTile(c *Config) int { return readInternSize(c.within("vision_config"), 0).image }
 
 // internImage is an image as it is given to InternVLProcessor, which cuts it into tiles.
 func internImage(c *Config, height, width int) Image {

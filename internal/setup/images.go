@@ -63,6 +63,9 @@ func (s *Setup) completeImages(v *family.Vision) error {
 		return Wrong("{lengths} with {images} is not simulated; give {seq}")
 	}
 	seen := v.Fit(s.Model.Config, s.ImageSize, cmp.Or(s.ImageWidth, s.ImageSize))
+	if seen.Tokens == 0 && v.Tiles {
+		return Wrong("{image_size} is missing, and the processor of %s cuts images into tiles, whose number depends on the size of the images; give their height in pixels, and {image_width} unless they are square", s.Model.Title())
+	}
 	if seen.Tokens == 0 {
 		return Wrong("{image_size} is missing, and %s has no fixed image size; give the height in pixels after the processor has resized the images, and {image_width} unless they are square", s.Model.Title())
 	}
