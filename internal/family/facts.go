@@ -325,6 +325,10 @@ var families = map[string]Facts{
 		make: newMixtral, repeatsUntil: 448, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Experts: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
+	"mllama": {
+		make: newMllama, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 131072}, Vision: mllamaVisionFacts(), LigerToo: true,
+		Blocks: []string{"model.vision_model.transformer.layers", "model.vision_model.global_transformer.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
+	},
 	"modernbert": {
 		make: newModernBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers", "layers"}, Output: "decoder", Answers: "classifier", Suggested: []string{"Wqkv"}, Quantizes: true, Dims: Dims{768, 12, 22},

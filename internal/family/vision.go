@@ -161,6 +161,20 @@ func internImage(c *Config, height, width int) Image {
 	return i
 }
 
+// mllamaVisionFacts describes Llama 3.2 Vision, whose images have a place for all tiles whatever their size. One token of
+// the text stands for an image.
+func mllamaVisionFacts() *Vision {
+	v := towerVision(func(c *Config, height, width int) Image {
+		if height > 0 && width > 0 {
+			return Image{Height: height, Width: width, Tokens: 1}
+		}
+		side := c.within("vision_config").Positive("image_size", 448)
+		return Image{Height: side, Width: side, Tokens: 1, Fixed: true}
+	})
+	v.Parts[VisionTower] = []string{"model.vision_model"}
+	return v
+}
+
 // rounded returns the nearest multiple of step that is not 0, as smart_resize of Qwen2VLImageProcessor does; halves are
 // rounded to even.
 func rounded(n, step int) int {
