@@ -97,6 +97,14 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 
 // imageNotes returns notes on a model with a vision tower.
 func imageNotes(s *setup.Setup, name func(field string) string) []string {
+	if older := s.OlderVision(); older != "" && s.Model.Program == nil {
+		return append([]string{older}, towerNotes(s, name)...)
+	}
+	return towerNotes(s, name)
+}
+
+// towerNotes returns imageNotes that apply to every release.
+func towerNotes(s *setup.Setup, name func(field string) string) []string {
 	switch {
 	case s.Model.Program == nil && s.Script.Readable() && s.AssumesImages():
 		seen := s.ImagesSeen()

@@ -218,7 +218,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
 	"gemma3": {
-		make: newGemma3Vision, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 131072}, Vision: towerVision(gemma3Image), LigerToo: true,
+		make: newGemma3Vision, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 131072}, Vision: towerVision(gemma3Image).called("token_type_ids", "", "").copying(), LigerToo: true,
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2304, 8, 26},
 	},
 	"gemma3_text": {
@@ -286,7 +286,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"llava_next": {
-		make: newLLaVANext, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 2048}, Vision: tiledVision(llavaNextImage, nil),
+		make: newLLaVANext, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 2048}, Vision: tiledVision(llavaNextImage, nil).called("", "image_sizes", ""),
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"m2m_100": {
@@ -378,7 +378,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"paligemma": {
-		make: newPaliGemma, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 8192}, Vision: towerVision(paliGemmaImage), LigerToo: true,
+		make: newPaliGemma, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 8192}, Vision: towerVision(paliGemmaImage).called("token_type_ids", "", ""), LigerToo: true,
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2048, 8, 18},
 	},
 	"pegasus": {

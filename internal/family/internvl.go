@@ -38,7 +38,11 @@ func newInternVL(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.projector.linear1, m.projector.linear2 = b.Linear(at+".linear_1", width, out, true), b.Linear(at+".linear_2", out, out, true)
 	m.tiles = internTiles(m.tower.size.image, run.Images.Height, run.Images.Width)
 	var err error
-	if m.llama, err = newTextModel(b, t, run, "qwen2", c.Bool("tie_word_embeddings", true)); err != nil {
+	tied := c.Bool("tie_word_embeddings", true)
+	if run.Transformers > 0 && run.Transformers < 500 { // the text model's config decided
+		tied = t.Bool("tie_word_embeddings", false)
+	}
+	if m.llama, err = newTextModel(b, t, run, "qwen2", tied); err != nil {
 		return nil, err
 	}
 	return m, nil

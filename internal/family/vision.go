@@ -13,6 +13,10 @@ type Vision struct {
 	// Parts maps the parts that trainers freeze to the paths of their modules.
 	Parts map[string][]string
 
+	// Inputs are the names of the processor's results in Batch.Kinds, Grid and Tiles.
+	Inputs VisionInputs
+	// Copies means that releases before 5.0 computed the loss from a copy of the logits in float32.
+	Copies bool
 	// Tiles means that the processor cuts images into tiles, whose number depends on their sizes.
 	Tiles bool
 	// Joined means that the tower sees the patches of all images of a batch as one sequence.
@@ -20,6 +24,20 @@ type Vision struct {
 
 	fit  func(c *Config, height, width int) Image
 	tile func(c *Config) int // the side of a tile, if an option of the processor decides whether images are cut
+}
+
+// VisionInputs are names of a model's inputs besides the tokens and the images; "" if it has none.
+type VisionInputs struct{ Kinds, Grid, Tiles string }
+
+// VisionInputNames lists all names of such inputs, those of one field in a row.
+func VisionInputNames() [3][]string {
+	return [3][]string{{"mm_token_type_ids", "token_type_ids", "cross_attention_mask"}, {"image_grid_thw", "image_sizes", "aspect_ratio_ids"}, {"aspect_ratio_mask"}}
+}
+
+// called sets the names of the inputs.
+func (v *Vision) called(kinds, grid, tiles string) *Vision {
+	v.Inputs = VisionInputs{kinds, grid, tiles}
+	return v
 }
 
 // The parts of a model with a vision tower.
@@ -55,6 +73,26 @@ func (v *Vision) TileSide(config map[string]any) int {
 	return v.tile(NewConfig(config))
 }
 
+// Unlike returns how a release before 5.0 differed from the code that is simulated; "" if it needed the same memory, as far
+// as recordings of 4.57 show.
+func (v *Vision) Unlike(release int) string {
+	switch {
+	case v.Joined || release >= 500:
+		return ""
+	case v.Copies:
+		return "before transformers 5.0, the model computes its loss from a copy of the logits in float32, which takes more memory than shown"
+	case release < 457:
+		return "the model's code in transformers 5.17 is simulated; releases before 4.57 were not compared with it"
+	}
+	return ""
+}
+
+// copying marks a model whose earlier releases copied the logits.
+func (v *Vision) copying() *Vision {
+	v.Copies = true
+	return v
+}
+
 // Modules returns the paths of the parts' modules.
 func (v *Vision) Modules(parts []string) []string {
 	var out []string
@@ -75,6 +113,7 @@ func qwenVision(patch int, merger ...string) *Vision {
 			Language:    {"model.language_model", "lm_head"},
 		},
 		Joined: true,
+		Inputs: VisionInputs{Kinds: "mm_token_type_ids", Grid: "image_grid_thw"},
 		fit: func(c *Config, height, width int) Image {
 			v := c.within("vision_config")
 			merge := v.Positive("spatial_merge_size", 2)
@@ -172,7 +211,7 @@ func mllamaVisionFacts() *Vision {
 		return Image{Height: side, Width: side, Tokens: 1, Fixed: true}
 	})
 	v.Parts[VisionTower] = []string{"model.vision_model"}
-	return v
+	return v.called("cross_attention_mask", "aspect_ratio_ids", "aspect_ratio_mask")
 }
 
 // rounded returns the nearest multiple of step that is not 0, as smart_resize of Qwen2VLImageProcessor does; halves are

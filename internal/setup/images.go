@@ -119,6 +119,23 @@ func VisionParts() []string { return family.VisionParts() }
 // HasVision reports whether the model has a vision tower.
 func (m Model) HasVision() bool { return m.facts().Vision != nil }
 
+// OlderVision returns how the run's release of transformers differs from the one whose code is simulated, for a model with
+// a vision tower; "" if it does not.
+func (s *Setup) OlderVision() string {
+	if v := s.Model.facts().Vision; v != nil {
+		return v.Unlike(s.Versions.TransformersRelease())
+	}
+	return ""
+}
+
+// VisionInputs returns the names of the inputs for images besides the images themselves.
+func (m Model) VisionInputs() family.VisionInputs {
+	if v := m.facts().Vision; v != nil {
+		return v.Inputs
+	}
+	return family.VisionInputs{}
+}
+
 // JoinsImages reports whether the vision tower sees all images of a batch as one sequence.
 func (m Model) JoinsImages() bool {
 	v := m.facts().Vision
