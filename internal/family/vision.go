@@ -27,7 +27,11 @@ type Vision struct {
 }
 
 // VisionInputs are names of a model's inputs besides the tokens and the images; "" if it has none.
-type VisionInputs struct{ Kinds, Grid, Tiles string }
+type VisionInputs struct {
+	Kinds string // of Batch.Kinds
+	Grid  string // of Batch.Grid
+	Tiles string // of Batch.Tiles
+}
 
 // VisionInputNames lists all names of such inputs, those of one field in a row.
 func VisionInputNames() [3][]string {
