@@ -25,6 +25,10 @@ var (
 	passedOver = pattern.New(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
 )
 
+// ownCode lists owners of checkpoints whose code is their own. The same models in transformers' format have hf in their
+// names.
+var ownCode = []string{"liuhaotian", "OpenGVLab"}
+
 // typeWords maps words in the names of copies to the types of their weights.
 var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
@@ -38,6 +42,9 @@ func Assume(name string) (*Entry, string) {
 		return nil, ""
 	}
 	kept, dtype := untyped(kept)
+	if slices.Contains(ownCode, owner(name)) && !slices.Contains(kept, "hf") {
+		return nil, ""
+	}
 	e := sameName(kept, owner(name))
 	if e == nil {
 		return nil, ""

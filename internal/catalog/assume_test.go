@@ -64,6 +64,18 @@ func TestAssumeType(t *testing.T) {
 	}
 }
 
+// TestAssumeOwnCode checks that checkpoints with code of their own are not taken for those in transformers' format.
+func TestAssumeOwnCode(t *testing.T) {
+	for name, want := range map[string]bool{
+		"OpenGVLab/InternVL3-8B": false, "OpenGVLab/InternVL3-8B-hf": true, "liuhaotian/llava-v1.6-mistral-7b": false,
+		"llava-hf/llava-v1.6-mistral-7b-hf": true, "./models/internvl3-8b-hf": true,
+	} {
+		if e, _ := Assume(name); (e != nil) != want {
+			t.Errorf("%s: %v", name, e)
+		}
+	}
+}
+
 func TestUnsimulated(t *testing.T) {
 	for name, want := range map[string]string{
 		"tiiuae/falcon-mamba-7b":             "a FalconMamba model",
@@ -76,6 +88,9 @@ func TestUnsimulated(t *testing.T) {
 		"01-ai/Yi-6B-Chat-4bits":             "a checkpoint with quantized weights (4 bits)",
 		"Qwen/Qwen2.5-VL-7B-Instruct":        "",
 		"someone/Other-VL-7B":                "a multimodal model (vl)",
+		"OpenGVLab/InternVL3-8B":             "a model for more than text (InternVL)",
+		"OpenGVLab/InternVL3-8B-hf":          "",
+		"liuhaotian/llava-v1.6-mistral-7b":   "a model for more than text (LLaVA)",
 		"Qwen/Qwen9-57B-A14B":                "a mixture of experts (a14b)",
 		"timm/resnet50.a1_in1k":              "a timm model",
 		"facebook/sam2-hiera-tiny":           "a SAM model",

@@ -97,6 +97,14 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 
 // imageNotes returns notes on a model with a vision tower.
 func imageNotes(s *setup.Setup, name func(field string) string) []string {
+	if older := s.OlderVision(); older != "" && s.Model.Program == nil {
+		return append([]string{older}, towerNotes(s, name)...)
+	}
+	return towerNotes(s, name)
+}
+
+// towerNotes returns imageNotes that apply to every release.
+func towerNotes(s *setup.Setup, name func(field string) string) []string {
 	switch {
 	case s.Model.Program == nil && s.Script.Readable() && s.AssumesImages():
 		seen := s.ImagesSeen()
@@ -105,7 +113,7 @@ func imageNotes(s *setup.Setup, name func(field string) string) []string {
 		return nil
 	case s.Images == 0:
 		return []string{fmt.Sprintf("the model is trained on text alone, so its vision tower takes no activations; for images give %s and %s", name("images"), name("image-size"))}
-	case s.Attention == "flash":
+	case s.Attention == "flash" && s.Model.JoinsImages():
 		return []string{"flash attention in the vision tower runs on all images at once, and its backward pass takes a little more memory than shown: 128 rows for each image or window"}
 	}
 	return nil

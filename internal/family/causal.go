@@ -33,21 +33,24 @@ func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embed
 
 // newBiasedHead makes an lm_head that may have a bias.
 func newBiasedHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied, bias bool) *causalHead {
-	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling, rows: run.Rows()}
-	if run.Head == Encoder {
-		return h
-	}
-	if run.Head == SequenceClassification {
-		h.classes = newClassifier(c, run, &lastScorer{b.Linear("score", width, c.labels(), false)})
-		return h
-	}
-	if run.Head == TokenClassification {
-		h.classes, h.tokens = newTagger(b, c, run, width), &run.tokens
-		return h
-	}
-	h.lm = b.Linear("lm_head", width, h.vocab, bias)
-	if c.Bool("tie_word_embeddings", tied) {
+	h := newHead(b, c, run, width, embed.Weight.Size(0), bias)
+	if h.lm != nil && c.Bool("tie_word_embeddings", tied) {
 		tieDecoder(b, h.lm, embed)
+	}
+	return h
+}
+
+// newHead makes an lm_head with its own weight, or the run's other head.
+func newHead(b *nn.Builder, c *Config, run Run, width, vocab int, bias bool) *causalHead {
+	h := &causalHead{vocab: vocab, chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling, rows: run.Rows()}
+	switch run.Head {
+	case Encoder:
+	case SequenceClassification:
+		h.classes = newClassifier(c, run, &lastScorer{b.Linear("score", width, c.labels(), false)})
+	case TokenClassification:
+		h.classes, h.tokens = newTagger(b, c, run, width), &run.tokens
+	default:
+		h.lm = b.Linear("lm_head", width, vocab, bias)
 	}
 	return h
 }

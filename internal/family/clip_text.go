@@ -21,41 +21,21 @@ type clipText struct {
 	oldEnd            bool // the end of a text is its token with the highest id
 }
 
-type clipLayer struct {
-	shadow.Path
-	m            *clipText
-	k, v, q, o   *nn.Linear
-	norm1, norm2 *nn.LayerNorm
-	fc1, fc2     *nn.Linear
-	act          activation
-	dim          int
-}
-
 func newCLIPText(b *nn.Builder, c *Config, run Run) *clipText {
-	hidden, heads := c.Positive("hidden_size", 512), c.Positive("num_attention_heads", 8)
 	m := &clipText{net: net{b.W, run}, length: c.Positive("max_position_embeddings", 77), oldEnd: c.Int("eos_token_id", 49407) == 2}
 	m.run.Attention = "sdpa"
-	if c.Float("attention_dropout", 0) != 0 {
+	s := readCLIP(c, clipShape{hidden: 512, heads: 8, inter: 2048}, "quick_gelu")
+	s.causal = true
+	if s.dropout != 0 {
 		c.fail("attention_dropout", "0; others are not simulated")
 	}
-	m.tokens = b.Embedding("embeddings.token_embedding", c.Positive("vocab_size", 49408), hidden)
-	m.positions = b.Embedding("embeddings.position_embedding", m.length, hidden)
+	m.tokens = b.Embedding("embeddings.token_embedding", c.Positive("vocab_size", 49408), s.hidden)
+	m.positions = b.Embedding("embeddings.position_embedding", m.length, s.hidden)
 	m.ids = b.Buffer(shadow.Int64, 1, m.length)
-	inter, act := c.Positive("intermediate_size", 2048), c.activation("hidden_act", "quick_gelu")
 	for i := range c.Int("num_hidden_layers", 12) {
-		at := fmt.Sprintf("encoder.layers.%d", i)
-		l := &clipLayer{Path: shadow.Path(at), m: m, act: act, dim: c.HeadDim(hidden, heads)}
-		l.k = b.Linear(at+".self_attn.k_proj", hidden, hidden, true)
-		l.v = b.Linear(at+".self_attn.v_proj", hidden, hidden, true)
-		l.q = b.Linear(at+".self_attn.q_proj", hidden, hidden, true)
-		l.o = b.Linear(at+".self_attn.out_proj", hidden, hidden, true)
-		l.norm1 = b.LayerNorm(at+".layer_norm1", hidden, true)
-		l.fc1 = b.Linear(at+".mlp.fc1", hidden, inter, true)
-		l.fc2 = b.Linear(at+".mlp.fc2", inter, hidden, true)
-		l.norm2 = b.LayerNorm(at+".layer_norm2", hidden, true)
-		m.layers = append(m.layers, l)
+		m.layers = append(m.layers, newCLIPLayer(b, c, m.net, fmt.Sprintf("encoder.layers.%d", i), s))
 	}
-	m.norm = b.LayerNorm("final_layer_norm", hidden, true)
+	m.norm = b.LayerNorm("final_layer_norm", s.hidden, true)
 	return m
 }
 
@@ -89,37 +69,4 @@ func (m *clipText) embed(ids *shadow.Tensor) *shadow.Tensor {
 	positions := fn.Let(m.positions.Call(at))
 	embeddings := fn.Let(tokens.Add(positions))
 	return fn.Return(embeddings)
-}
-
-func (l *clipLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
-	residual := fn.Let(hidden)
-	fn.Set(&hidden, l.norm1.Call(hidden))
-	fn.Set(&hidden, l.attend(hidden))
-	fn.Set(&hidden, residual.Add(hidden))
-	fn.Set(&residual, hidden)
-	fn.Set(&hidden, l.norm2.Call(hidden))
-	mlp := hidden.World().Func(hidden)
-	x := hidden
-	mlp.Set(&x, l.fc1.Call(x))
-	mlp.Set(&x, l.act(x))
-	mlp.Set(&x, l.fc2.Call(x))
-	fn.Set(&hidden, mlp.Return(x))
-	fn.Set(&hidden, residual.Add(hidden))
-	return hidden
-}
-
-// attend is CLIPAttention.forward.
-func (l *clipLayer) attend(hidden *shadow.Tensor) *shadow.Tensor {
-	fn := l.m.w.Func(hidden)
-	B, S := hidden.Size(0), hidden.Size(1)
-	q := fn.Let(l.q.Call(hidden))
-	k := fn.Let(l.k.Call(hidden))
-	v := fn.Let(l.v.Call(hidden))
-	fn.Set(&q, q.View(B, S, -1, l.dim).Transpose(1, 2))
-	fn.Set(&k, k.View(B, S, -1, l.dim).Transpose(1, 2))
-	fn.Set(&v, v.View(B, S, -1, l.dim).Transpose(1, 2))
-	out := fn.Let(l.m.sdpaAttention(q, k, v, attending{causal: true}))
-	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
-	fn.Set(&out, l.o.Call(out))
-	return fn.Return(out)
 }

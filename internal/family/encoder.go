@@ -38,9 +38,11 @@ func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) {
 	inner := n.w.Func(mask)
 	padding := inner.Let(mask.To(shadow.Bool))
 	shadow.Item(padding.All())
-	everywhere := func(q, _ *shadow.Tensor) *shadow.Tensor { return q.Compare("ge") }
 	n.run.Calling.padding = fn.Let(inner.Return(n.sdpaMask(embeds, padding, everywhere)))
 }
+
+// everywhere is bidirectional_mask_function.
+func everywhere(at maskIndex) *shadow.Tensor { return at.q.Compare("ge") }
 
 // windowMask is create_bidirectional_sliding_window_mask: tokens attend no further than the window in
 // either direction. Only sequences shorter than the window need no mask.
@@ -54,12 +56,8 @@ func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor 
 	if embeds.Size(1) < window && !padded || n.run.Attention == "flash" {
 		return fn.Return(nil)
 	}
-	near := func(q, kv *shadow.Tensor) *shadow.Tensor {
-		return andMasks(n.w,
-			func() *shadow.Tensor { return q.Sub(kv).Abs().Compare("le") },
-			func() *shadow.Tensor { return q.Compare("ge") })
-	}
-	out := fn.Let(n.sdpaMask(embeds, mask, near))
+	near := func(at maskIndex) *shadow.Tensor { return at.q.Sub(at.kv).Abs().Compare("le") }
+	out := fn.Let(n.sdpaMask(embeds, mask, andMasks(near, everywhere)))
 	if n.run.Attention == "eager" {
 		fn.Set(&out, n.floatMask(embeds.DType(), out))
 	}

@@ -217,6 +217,10 @@ var families = map[string]Facts{
 		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
+	"gemma3": {
+		make: newGemma3Vision, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 131072}, Vision: towerVision(gemma3Image).called("token_type_ids", "", "").copying(), LigerToo: true,
+		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2304, 8, 26},
+	},
 	"gemma3_text": {
 		make: newGemma3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
@@ -269,9 +273,21 @@ var families = map[string]Facts{
 		make: newHunYuan, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
+	"internvl": {
+		make: newInternVL, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 32768}, Vision: tiledVision(internImage, internTile), LigerToo: true,
+		Blocks: []string{"model.vision_tower.encoder.layer", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
 	"llama": {
 		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"llava": {
+		make: newLLaVA, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 2048}, Vision: towerVision(llavaImage), LigerToo: true,
+		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
+	"llava_next": {
+		make: newLLaVANext, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 2048}, Vision: tiledVision(llavaNextImage, nil).called("", "image_sizes", ""),
+		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"m2m_100": {
 		make: newM2M100, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024},
@@ -308,6 +324,10 @@ var families = map[string]Facts{
 	"mixtral": {
 		make: newMixtral, repeatsUntil: 448, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Unsloth: true, Experts: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"mllama": {
+		make: newMllama, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 131072}, Vision: mllamaVisionFacts(), LigerToo: true,
+		Blocks: []string{"model.vision_model.transformer.layers", "model.vision_model.global_transformer.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
 	},
 	"modernbert": {
 		make: newModernBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
@@ -356,6 +376,10 @@ var families = map[string]Facts{
 	"opt": {
 		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"paligemma": {
+		make: newPaliGemma, Heads: []string{CausalLM}, Positions: Positions{Key: maxPositions, Default: 8192}, Vision: towerVision(paliGemmaImage).called("token_type_ids", "", ""), LigerToo: true,
+		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2048, 8, 18},
 	},
 	"pegasus": {
 		make: newPegasus, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},

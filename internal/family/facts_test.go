@@ -23,6 +23,7 @@ func small(modelType string) *Config {
 		"num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "channels": 1.0, "rotary_dim": 8.0, "n_group": 2.0, "topk_group": 1.0,
 		"full_attention_interval": 2.0, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
 		"unet": map[string]any{"block_out_channels": []any{32.0, 64.0}}, "vae": map[string]any{"block_out_channels": []any{32.0, 64.0}}, "text_encoder": map[string]any{},
+		"vision_config": map[string]any{"vision_use_head": false}, "mm_tokens_per_image": 4.0,
 	})
 }
 

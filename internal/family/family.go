@@ -46,7 +46,11 @@ type Run struct {
 	repeats bool      // keys and values are repeated for every query head before flash attention
 	tokens  tokenHead // the model type's tokens
 	problem problem   // what a model that classifies texts learns
+	path    string    // of the decoder in a larger model; "" means "model"
 }
+
+// at returns the path of a part of the decoder.
+func (r Run) at(part string) string { return cmp.Or(r.path, "model") + "." + part }
 
 // Rows returns how many rows the encoder sees for each sample: an anchor, its positives and its negatives.
 func (r Run) Rows() int { return 1 + r.Positives + r.Negatives }
@@ -90,13 +94,14 @@ type Scripted interface {
 type Batch struct {
 	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model does not use it
 	Kinds, Grid               *shadow.Tensor // for models with a vision tower: 1 for each image token; rows and columns of patches per image
+	Tiles                     *shadow.Tensor // which tiles each image has, for Llama 3.2 Vision
 	Ends                      *shadow.Tensor // the last tokens of answers; Labels are then the first ones
 	Positions                 *shadow.Tensor // token positions of packed samples; nil if they are counted from 0
 }
 
 // Drop releases the batch.
 func (b Batch) Drop() {
-	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Kinds, b.Pixels, b.Grid, b.Labels, b.Ends} {
+	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Kinds, b.Pixels, b.Grid, b.Tiles, b.Labels, b.Ends} {
 		t.Drop()
 	}
 }

@@ -27,7 +27,7 @@ func newGemma1(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 	})
 	m.embed.Scale = b.Buffer(b.DType)
-	m.norm = newGemma2Norm(b, run, "model.norm", s.hidden)
+	m.norm = newGemma2Norm(b, run, run.at("norm"), s.hidden)
 	m.rotary = sharedRotary(b, c, s.dim)
 	m.head = newCausalHead(b, c, run, s.hidden, m.embed, true)
 	return m, nil

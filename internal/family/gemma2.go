@@ -50,11 +50,11 @@ func newGemma(b *nn.Builder, c *Config, run Run, s gemmaShape) *llama {
 	windows := c.layerWindows(layers, window, s.slides)
 	m := &llama{net: net{b.W, run}}
 	m.masks = &layerMasks{windows: windows, window: window, both: true}
-	m.embed = b.Embedding("model.embed_tokens", c.Positive("vocab_size", s.vocab), hidden)
+	m.embed = b.Embedding(run.at("embed_tokens"), c.Positive("vocab_size", s.vocab), hidden)
 	m.embed.Scale = b.Buffer(b.DType)
 	act := c.activation("hidden_activation", "gelu_pytorch_tanh")
 	for i := range layers {
-		at := fmt.Sprintf("model.layers.%d", i)
+		at := fmt.Sprintf("%s.%d", run.at("layers"), i)
 		l := &gemma2Layer{Path: shadow.Path(at)}
 		attn := newLlamaAttention(b, m, at+".self_attn", llamaShape{hidden: hidden, heads: heads, kv: kv, dim: dim, qkvBias: bias, oBias: bias})
 		attn.window, attn.dropout = windows[i], c.Float("attention_dropout", 0)
@@ -66,7 +66,7 @@ func newGemma(b *nn.Builder, c *Config, run Run, s gemmaShape) *llama {
 		l.postFeed = newGemma2Norm(b, run, at+".post_feedforward_layernorm", hidden)
 		m.layers = append(m.layers, l)
 	}
-	m.norm = newGemma2Norm(b, run, "model.norm", hidden)
+	m.norm = newGemma2Norm(b, run, run.at("norm"), hidden)
 	m.rotary = s.rotary(dim, windows)
 	m.head = newCausalHead(b, c, run, hidden, m.embed, true)
 	m.head.softcap = s.softcap

@@ -19,6 +19,7 @@ type llama struct {
 	renamed   bool // the dropout's result replaces the embeddings' variable, so the embeddings are freed
 	scaled    bool // embeddings are scaled
 	rescaled  bool // embeddings are scaled after the masks are made
+	bothWays  bool // tokens attend to later tokens too, unless a mask prevents it
 	layers    []shadow.Module
 	norm      shadow.Module
 	rotary    layerRotary
@@ -34,13 +35,9 @@ type llamaShape struct {
 	headNorm                                     bool      // queries and keys are normalized per head
 	moe                                          *moeShape // experts instead of the MLP
 	masks                                        layerMasks
-	path                                         string // of the decoder in the whole model; "" means "model"
 
 	attention func(a *llamaAttention) shadow.Module2 // replaces Llama's attention, if set
 }
-
-// at returns the path of a part of the decoder.
-func (s llamaShape) at(part string) string { return cmp.Or(s.path, "model") + "." + part }
 
 func newLlama(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
@@ -73,9 +70,9 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 	m := &llama{net: net{b.W, run}, masks: &s.masks}
 	act := c.activation("hidden_act", "silu")
 	drop := c.Float("attention_dropout", 0)
-	m.embed = b.Embedding(s.at("embed_tokens"), s.vocab, s.hidden)
+	m.embed = b.Embedding(run.at("embed_tokens"), s.vocab, s.hidden)
 	for i := range s.layers {
-		at := fmt.Sprintf("%s.%d", s.at("layers"), i)
+		at := fmt.Sprintf("%s.%d", run.at("layers"), i)
 		l := &llamaLayer{Path: shadow.Path(at)}
 		attn := newLlamaAttention(b, m, at+".self_attn", s)
 		attn.dropout, attn.window = drop, s.masks.windows[i]
@@ -96,7 +93,7 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 		l.postNorm = newRMSNorm(b, run, at+".post_attention_layernorm", s.hidden)
 		m.layers = append(m.layers, l)
 	}
-	m.norm = newRMSNorm(b, run, s.at("norm"), s.hidden)
+	m.norm = newRMSNorm(b, run, run.at("norm"), s.hidden)
 	m.rotary = sharedRotary(b, c, s.dim)
 	m.head = newCausalHead(b, c, run, s.hidden, m.embed, false)
 	return m
@@ -119,9 +116,9 @@ func readDecoder(c *Config, usual llamaShape) llamaShape {
 // newStack makes LlamaModel up to its layers, which it makes by calling layer.
 func newStack(b *nn.Builder, run Run, s llamaShape, layer func(m *llama, i int, at string) shadow.Module) *llama {
 	m := &llama{net: net{b.W, run}, masks: &s.masks}
-	m.embed = b.Embedding("model.embed_tokens", s.vocab, s.hidden)
+	m.embed = b.Embedding(run.at("embed_tokens"), s.vocab, s.hidden)
 	for i := range s.layers {
-		m.layers = append(m.layers, layer(m, i, fmt.Sprintf("model.layers.%d", i)))
+		m.layers = append(m.layers, layer(m, i, fmt.Sprintf("%s.%d", run.at("layers"), i)))
 	}
 	return m
 }
@@ -133,17 +130,32 @@ func (m *llama) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), 
 
 // forward is LlamaModel.forward.
 func (m *llama) forward(b Batch) *shadow.Tensor {
-	fn := m.w.Func()
-	embeds := m.embed.Call(b.IDs)
-	fn.Let(embeds)
+	return m.fromEmbeds(textInput{embeds: m.embed.Call(b.IDs), mask: b.Mask})
+}
+
+// textInput has the arguments of a text model that is part of a larger one.
+type textInput struct {
+	embeds, mask *shadow.Tensor
+	pos          *shadow.Tensor // position_ids; nil if they are counted from 0
+	masked       bool           // the caller has made the masks of the layers
+}
+
+// fromEmbeds is the rest of LlamaModel.forward, called with inputs_embeds.
+func (m *llama) fromEmbeds(in textInput) *shadow.Tensor {
+	embeds := in.embeds
+	fn := m.w.Func(embeds)
 	if m.scaled {
 		fn.Set(&embeds, embeds.MulScalar())
 	}
-	m.pos = nil
+	m.pos = fn.Let(in.pos)
 	m.w.Local(&m.pos)
-	m.pos = positions(fn, m.w, m.run.Seq)
+	if m.pos == nil {
+		m.pos = positions(fn, m.w, m.run.Seq)
+	}
 	pos := m.pos
-	m.masks.create(fn, m.net, embeds, b.Mask, pos)
+	if !in.masked {
+		m.masks.create(fn, m.net, embeds, in.mask, pos)
+	}
 	if m.rescaled {
 		fn.Set(&embeds, embeds.MulScalar())
 	}
@@ -277,7 +289,7 @@ func (a *llamaAttention) mix(fn *shadow.Frame, out **shadow.Tensor, query *shado
 	}
 
 	o, weights := a.m.attention(query, *key, value, attending{
-		mask: a.m.masks.of(a.window), causal: true, dropout: a.dropout, softcap: a.softcap, sinks: a.sinks,
+		mask: a.m.masks.of(a.window), causal: !a.m.bothWays, dropout: a.dropout, softcap: a.softcap, sinks: a.sinks,
 	})
 	fn.Set(out, o) // (B, S, H, D)
 	fn.Let(weights)

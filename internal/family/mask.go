@@ -150,53 +150,87 @@ func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor
 	return n.sdpaMask(embeds, padding, causalPattern(window))
 }
 
-// pattern is a mask function without padding: it returns which keys (1, 1, 1, S) the queries (1, 1, S, 1) may
-// attend to.
-type pattern func(q, kv *shadow.Tensor) *shadow.Tensor
+// maskIndex has the indices of a mask function: of the samples (B, 1, 1, 1), the queries (1, 1, S, 1) and the keys
+// (1, 1, 1, S).
+type maskIndex struct {
+	batch, q, kv *shadow.Tensor
+	vmapped      bool // the function sees one index of each, and vmap runs it for all
+}
+
+// start is the result with which and_masks and or_masks begin. Under vmap it has one element for each query.
+func (i maskIndex) start() *shadow.Tensor {
+	if i.vmapped {
+		return i.q.World().Full(shadow.Bool, 1, 1, i.q.Size(2), 1)
+	}
+	return i.q.World().Full(shadow.Bool)
+}
+
+// pattern is a mask function without padding: it returns which keys the queries may attend to.
+type pattern func(at maskIndex) *shadow.Tensor
 
 // causalPattern is true for earlier tokens, within the window if there is one.
 func causalPattern(window int) pattern {
-	causal := func(q, kv *shadow.Tensor) *shadow.Tensor { return kv.CompareWith("le", q) } // (1, 1, S, S)
+	causal := func(at maskIndex) *shadow.Tensor { return at.kv.CompareWith("le", at.q) } // (1, 1, S, S)
 	if window == 0 {
 		return causal
 	}
-	return func(q, kv *shadow.Tensor) *shadow.Tensor {
-		return andMasks(q.World(),
-			func() *shadow.Tensor { return kv.CompareWith("gt", q.AddScalar()) },
-			func() *shadow.Tensor { return causal(q, kv) })
+	return andMasks(windowPattern, causal)
+}
+
+// windowPattern is sliding_window_overlay.
+func windowPattern(at maskIndex) *shadow.Tensor { return at.kv.CompareWith("gt", at.q.AddScalar()) }
+
+// blockwise is blockwise_overlay: tokens attend to all tokens of their block.
+func blockwise(blocks *shadow.Tensor) pattern {
+	return func(at maskIndex) *shadow.Tensor {
+		fn := at.q.World().Func(at.q, at.kv)
+		q := fn.Let(blocks.Index(at.batch, at.q))
+		kv := fn.Let(blocks.Index(at.batch, at.kv))
+		return fn.Return(q.CompareWith("eq", kv).And(q.Compare("ge")))
 	}
+}
+
+// paddingPattern is padding_mask_function.
+func paddingPattern(padding *shadow.Tensor) pattern {
+	return func(at maskIndex) *shadow.Tensor { return padding.Index(at.batch, at.kv) }
 }
 
 // sdpaMask is the end of sdpa_mask: a pattern over the positions, combined with the padding.
 func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tensor {
+	return n.maskOf(embeds, padding, look, false)
+}
+
+// maskOf is sdpaMask, under vmap if the pattern has parts that callers of transformers' functions passed.
+func (n net) maskOf(embeds, padding *shadow.Tensor, look pattern, vmapped bool) *shadow.Tensor {
 	fn := n.w.Func(padding)
 	B, S := embeds.Size(0), embeds.Size(1)
+	if padding != nil {
+		look = andMasks(look, paddingPattern(padding))
+	}
 	batch := fn.Let(n.w.Arange(B))
 	fn.Let(n.w.Arange(1)) // the heads
 	q := fn.Let(n.w.Arange(S).AddScalar())
 	K := n.run.Prefix.tokens() + S
 	kv := fn.Let(n.w.Arange(K).AddScalar())
-	mask := look.without(padding, batch.View(B, 1, 1, 1), q.View(1, 1, S, 1), kv.View(1, 1, 1, K))
+	inner := n.w.Func()
+	at := maskIndex{inner.Let(batch.View(B, 1, 1, 1)), inner.Let(q.View(1, 1, S, 1)), inner.Let(kv.View(1, 1, 1, K)), vmapped}
+	mask := inner.Return(look(at))
 	return fn.Return(mask.Expand(B, -1, S, K))
 }
 
-// without combines a pattern with the padding mask, using another and_masks.
-func (look pattern) without(padding, batch, q, kv *shadow.Tensor) *shadow.Tensor {
-	fn := q.World().Func(batch, q, kv)
-	if padding == nil {
-		return fn.Return(look(q, kv))
-	}
-	return fn.Return(andMasks(q.World(),
-		func() *shadow.Tensor { return look(q, kv) },
-		func() *shadow.Tensor { return padding.Index(batch, kv) }))
-}
-
 // andMasks is and_masks.
-func andMasks(w *shadow.World, masks ...func() *shadow.Tensor) *shadow.Tensor {
-	fn := w.Func()
-	result := fn.Let(w.Full(shadow.Bool))
-	for _, mask := range masks {
-		fn.Set(&result, result.And(mask()))
+func andMasks(looks ...pattern) pattern { return joined((*shadow.Tensor).And, looks) }
+
+// orMasks is or_masks.
+func orMasks(looks ...pattern) pattern { return joined((*shadow.Tensor).Or, looks) }
+
+func joined(join func(a, b *shadow.Tensor) *shadow.Tensor, looks []pattern) pattern {
+	return func(at maskIndex) *shadow.Tensor {
+		fn := at.q.World().Func()
+		result := fn.Let(at.start())
+		for _, look := range looks {
+			fn.Set(&result, join(result, look(at)))
+		}
+		return fn.Return(result)
 	}
-	return fn.Return(result)
 }

@@ -41,7 +41,7 @@ func newQwen2VL(b *nn.Builder, c *Config, run Run) (Model, error) {
 func (m *qwenVL) text(b *nn.Builder, c *Config, run Run) {
 	t := c.text()
 	s := readDecoder(t, llamaShape{hidden: 8192, layers: 80, heads: 64, kv: 8, inter: 29568, vocab: 152064})
-	s.dim, s.qkvBias, s.path = t.HeadDim(s.hidden, s.heads), true, "model.language_model"
+	s.dim, s.qkvBias = t.HeadDim(s.hidden, s.heads), true
 	s.masks = qwenMasks(t, s.layers, 80)
 	s.attention = func(a *llamaAttention) shadow.Module2 { return &qwenVLAttention{a} }
 	m.makeText(b, c, t, run, s)
@@ -49,7 +49,7 @@ func (m *qwenVL) text(b *nn.Builder, c *Config, run Run) {
 
 // makeText makes the text model from its shape.
 func (m *qwenVL) makeText(b *nn.Builder, c, t *Config, run Run, s llamaShape) {
-	m.merge = m.visual.merge
+	m.merge, run.path = m.visual.merge, "model.language_model"
 	m.llama = newLlamaLike(b, tiedWith(t, c), run, s)
 	m.rope = &multimodalRotary{rotary: m.llama.rotary.full, sections: t.sections(s.dim), interleaved: m.interleaved}
 	b.Inputs(m.llama.embed)

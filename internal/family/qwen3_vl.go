@@ -52,7 +52,7 @@ func newQwen3VL(b *nn.Builder, c *Config, run Run) (Model, error) {
 
 	t := c.text()
 	s := readDecoder(t, llamaShape{hidden: 4096, layers: 32, heads: 32, kv: 32, inter: 22016, vocab: 151936})
-	s.dim, s.headNorm, s.path = t.Positive("head_dim", 128), true, "model.language_model"
+	s.dim, s.headNorm = t.Positive("head_dim", 128), true
 	s.qkvBias = t.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
 	m := &qwenVL{visual: visual, merge: visual.merge, interleaved: true}

@@ -414,15 +414,21 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	b.IDs = take(0, "input_ids")
 	b.Mask = take(1, "attention_mask")
 	b.Positions = take(-1, "position_ids")
-	b.Kinds = take(-1, "mm_token_type_ids")
-	b.Pixels = take(-1, "pixel_values")
-	b.Grid = take(-1, "image_grid_thw")
+	first := func(names []string) (found *shadow.Tensor) {
+		for i := 0; i < len(names) && found == nil; i++ {
+			found = take(-1, names[i])
+		}
+		return found
+	}
+	of := family.VisionInputNames()
+	b.Kinds, b.Pixels = first(of[0]), take(-1, "pixel_values")
+	b.Grid, b.Tiles = first(of[1]), first(of[2])
 	b.Labels = take(-1, "labels")
 	if b.Labels == nil {
 		b.Labels, b.Ends = take(-1, "start_positions"), take(-1, "end_positions")
 	}
-	if first := cmp.Or(b.IDs, b.Pixels); first != nil && in.rows0 == 0 && in.World.GradEnabled() {
-		in.rows0, in.rowsAt = first.Size(0), in.at
+	if rows := cmp.Or(b.IDs, b.Pixels); rows != nil && in.rows0 == 0 && in.World.GradEnabled() {
+		in.rows0, in.rowsAt = rows.Size(0), in.at
 	}
 	in.trains(cmp.Or(b.IDs, b.Pixels), b.IDs != nil && !in.images())
 	if !in.images() && b.IDs == nil {

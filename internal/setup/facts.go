@@ -82,6 +82,16 @@ func FixedImages(name string) bool {
 	return v != nil && v.Fit(m.Config, 0, 0).Fixed
 }
 
+// TileSide returns the side of the tiles that the processor of a built-in model may cut images into, but need not; 0 if it
+// always cuts them, or never.
+func TileSide(name string) int {
+	m, v := withVision(name)
+	if v == nil {
+		return 0
+	}
+	return v.TileSide(m.Config)
+}
+
 // LargestSide returns the side of the largest square image with at most this many pixels, as the processor of a built-in
 // model resizes it; 0 if the model has no vision tower or resizes every image to the same size.
 func LargestSide(name string, pixels int) int {

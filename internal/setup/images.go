@@ -63,6 +63,9 @@ func (s *Setup) completeImages(v *family.Vision) error {
 		return Wrong("{lengths} with {images} is not simulated; give {seq}")
 	}
 	seen := v.Fit(s.Model.Config, s.ImageSize, cmp.Or(s.ImageWidth, s.ImageSize))
+	if seen.Tokens == 0 && v.Tiles {
+		return Wrong("{image_size} is missing, and the processor of %s cuts images into tiles, whose number depends on the size of the images; give their height in pixels, and {image_width} unless they are square", s.Model.Title())
+	}
 	if seen.Tokens == 0 {
 		return Wrong("{image_size} is missing, and %s has no fixed image size; give the height in pixels after the processor has resized the images, and {image_width} unless they are square", s.Model.Title())
 	}
@@ -115,6 +118,29 @@ func VisionParts() []string { return family.VisionParts() }
 
 // HasVision reports whether the model has a vision tower.
 func (m Model) HasVision() bool { return m.facts().Vision != nil }
+
+// OlderVision returns how the run's release of transformers differs from the one whose code is simulated, for a model with
+// a vision tower; "" if it does not.
+func (s *Setup) OlderVision() string {
+	if v := s.Model.facts().Vision; v != nil {
+		return v.Unlike(s.Versions.TransformersRelease())
+	}
+	return ""
+}
+
+// VisionInputs returns the names of the inputs for images besides the images themselves.
+func (m Model) VisionInputs() family.VisionInputs {
+	if v := m.facts().Vision; v != nil {
+		return v.Inputs
+	}
+	return family.VisionInputs{}
+}
+
+// JoinsImages reports whether the vision tower sees all images of a batch as one sequence.
+func (m Model) JoinsImages() bool {
+	v := m.facts().Vision
+	return v != nil && v.Joined
+}
 
 // imagesPhrase describes the images.
 func (s *Setup) imagesPhrase() []string {

@@ -22,6 +22,11 @@ func TestImages(t *testing.T) {
 		"not a model":  {map[string]any{"model": map[string]any{"name": "gpt2"}, "images": 1.0, "image_size": 448.0}, "gpt2 has no vision tower"},
 		"frozen":       {map[string]any{"freeze": []any{"vision"}}, ""},
 		"nothing":      {map[string]any{"model": map[string]any{"name": "gpt2"}, "freeze": []any{"vision"}}, "gpt2 has none"},
+		"fixed size":   {map[string]any{"model": map[string]any{"name": "gemma-3-4b"}, "images": 1.0}, ""},
+		"another size": {map[string]any{"model": map[string]any{"name": "gemma-3-4b"}, "images": 1.0, "image_size": 448.0}, "resizes every image to 896 by 896 pixels"},
+		"tiles":        {map[string]any{"model": map[string]any{"name": "internvl3-1b"}, "images": 1.0, "image_size": 448.0}, ""},
+		"many tiles":   {map[string]any{"model": map[string]any{"name": "internvl3-1b"}, "images": 1.0, "image_size": 480.0, "image_width": 640.0}, "takes 3330 tokens"},
+		"no tiles":     {map[string]any{"model": map[string]any{"name": "llava-v1.6-vicuna-7b"}, "images": 1.0}, "cuts images into tiles"},
 		"varying text": {map[string]any{"images": 1.0, "image_size": 448.0, "lengths": "300,400", "seq": nil}, "lengths with images"},
 	} {
 		fields := map[string]any{"model": map[string]any{"name": "qwen2-vl-2b"}, "batch": 1.0, "seq": 1024.0}

@@ -140,8 +140,8 @@ func (t *Tensor) Resampled(op string, height, width int, saves bool) *Tensor {
 	w.Launch(out, t)
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op(op + "_backward")
-		mark := w.pin(g.inLayout(last))
 		dx := w.emptyStrided(from, layout(from, last), dtype)
+		mark := w.pin(g.inLayout(last))
 		w.Launch(dx, g)
 		w.unpin(mark)
 		return inputGrads(dx)

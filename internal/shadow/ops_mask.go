@@ -11,6 +11,13 @@ func (t *Tensor) And(o *Tensor) *Tensor {
 	return out
 }
 
+// Or is t | o.
+func (t *Tensor) Or(o *Tensor) *Tensor {
+	out := t.binary("bitwise_or", o, promote(t.dtype, o.dtype))
+	dropTemporaries(t, o)
+	return out
+}
+
 // Index is t[i, j, …] with integer indices. On the GPU all indices need the same strides; if their strides differ
 // after broadcasting, each index is copied.
 func (t *Tensor) Index(index ...*Tensor) *Tensor {

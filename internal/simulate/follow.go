@@ -321,14 +321,14 @@ func (r *run) namesOf() func(l script.Loading) []string {
 func (r *run) batchFields(m family.Model) (out []script.Field) {
 	r.w.OnHost(func() {
 		b := m.Batch()
-		labels := "labels"
+		labels, called := "labels", r.s.Model.VisionInputs()
 		if b.Ends != nil {
 			labels = "start_positions"
 		}
 		for _, f := range []struct {
 			name string
 			of   *shadow.Tensor
-		}{{"input_ids", b.IDs}, {"attention_mask", b.Mask}, {"mm_token_type_ids", b.Kinds}, {"pixel_values", b.Pixels}, {"image_grid_thw", b.Grid}, {labels, b.Labels}, {"end_positions", b.Ends}} {
+		}{{"input_ids", b.IDs}, {"attention_mask", b.Mask}, {called.Kinds, b.Kinds}, {"pixel_values", b.Pixels}, {called.Grid, b.Grid}, {called.Tiles, b.Tiles}, {labels, b.Labels}, {"end_positions", b.Ends}} {
 			if f.of != nil {
 				field := script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()}
 				if b.IDs != nil {

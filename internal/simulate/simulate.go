@@ -471,6 +471,9 @@ func (r *run) makeModel() error {
 		return setup.Wrong("{evaluation}: nanoGPT's train.py has its own evaluation, which uses the training batch size and keeps no logits; remove it")
 	}
 	r.builder.Freeze(s.FrozenModules())
+	if s.Checkpointing && len(s.Freeze) > 0 { // gradient_checkpointing_enable calls it for every model of texts
+		r.builder.EnableInputRequireGrads()
+	}
 	if err := r.quantize(); err != nil {
 		return err
 	}

@@ -26,8 +26,13 @@ func (r *Run) settleImages(out map[string]any) {
 	if len(frozen) > 0 && !r.setInSnugFile("freeze") {
 		out["freeze"] = frozen
 	}
-	if side := r.largestImage(name); side > 0 && !r.setInSnugFile("images") {
+	if r.setInSnugFile("images") || r.ValueOrDefault("image.pixels") == nil {
+		return
+	}
+	if side := r.largestImage(name); side > 0 {
 		out["images"], out["image_size"] = 1.0, float64(side)
+	} else if setup.FixedImages(name) {
+		out["images"] = 1.0
 	}
 }
 
@@ -43,6 +48,9 @@ func (r *Run) visionModelName(fields map[string]any) string {
 
 // largestImage returns the side of the largest square image that the trainer passes to the model; 0 if it has no limit.
 func (r *Run) largestImage(name string) int {
+	if side := setup.TileSide(name); side > 0 && r.ValueOrDefault("image.tiles") == false {
+		return side
+	}
 	pixels, _ := r.ValueOrDefault("image.pixels").(int)
 	return setup.LargestSide(name, pixels)
 }
@@ -69,8 +77,12 @@ func (r *Run) otherDenoising() []Missing {
 
 // openImages lists the images as missing if the model takes images and no file limits their size.
 func (r *Run) openImages(fields map[string]any) []Missing {
-	if name := r.visionModelName(fields); name == "" || fields["images"] != nil || setup.FixedImages(name) {
+	name := r.visionModelName(fields)
+	switch {
+	case name == "" || fields["images"] != nil:
 		return nil
+	case setup.FixedImages(name):
+		return []Missing{{"images", "the model takes images, whose number depends on the data; give --images N, or --images 0 for training on text alone"}}
 	}
 	return []Missing{{"images", "the model takes images, whose number and size depend on the data; give --images N and --image-size PIXELS, or --images 0 for training on text alone"}}
 }
@@ -80,6 +92,9 @@ func (r *Run) assumedImages(run map[string]any) []string {
 	fields := r.Fields()
 	if fields["images"] == nil || fields["images"] != run["images"] || fields["image_size"] != run["image_size"] {
 		return nil
+	}
+	if fields["image_size"] == nil {
+		return []string{"the number of images per sample depends on the data; one image is assumed; otherwise give --images"}
 	}
 	return []string{fmt.Sprintf("the number of images per sample depends on the data; one image of %v by %[1]v pixels is assumed, the largest that %s passes to the model; otherwise give --images and --image-size", fields["image_size"], r.Trainer().Title)}
 }

@@ -98,6 +98,7 @@ func llamaFactoryUnsimulated(args string) []Key {
 		{Setting: "freeze.projector", Path: "freeze_multi_modal_projector", Kind: Switch, Default: "true", Source: tuning},
 		{Setting: "freeze.language", Path: "freeze_language_model", Kind: Switch, Default: "false", Source: tuning},
 		{Setting: "image.pixels", Path: "image_max_pixels", Kind: Whole, Unit: "pixels", Default: "589824", Source: model + "; data/mm_plugin.py: _preprocess_image"},
+		{Setting: "image.tiles", Path: "crop_to_patches", Kind: Switch, Default: "false", Source: model + "; data/mm_plugin.py: InternVLPlugin"},
 		{Setting: "noted", Path: "resize_vocab", Kind: Switch, Means: "adds tokens to the embeddings", Then: takesMore, Source: model},
 		megatronKey("tensor_model_parallel_size"), megatronKey("pipeline_model_parallel_size"), megatronKey("expert_model_parallel_size"),
 		megatronKey("use_distributed_optimizer"), megatronKey("recompute_granularity"),
