@@ -118,6 +118,7 @@ type Positions struct {
 	Offset  int    // positions reserved for other uses
 	Learned bool   // positions are a table, so a longer input crashes; computed positions only have a usual maximum
 	Images  bool   // the model takes no tokens
+	Spoken  bool   // the tokens are the decoder's, and the encoder takes sound of one length
 	Filled  bool   // the model's own training script always uses all positions
 }
 
@@ -436,6 +437,10 @@ var families = map[string]Facts{
 	"vit": {
 		make: newViT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
+	},
+	"whisper": {
+		make: newWhisper, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "max_target_positions", Default: 448, Learned: true, Spoken: true},
+		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "proj_out", Suggested: qv, Dims: Dims{384, 6, 4},
 	},
 	"xlm-roberta": {
 		make: newXLMRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},

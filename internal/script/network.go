@@ -416,15 +416,19 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	b.Kinds = take(-1, "mm_token_type_ids")
 	b.Pixels = take(-1, "pixel_values")
 	b.Grid = take(-1, "image_grid_thw")
+	if b.Sound = take(-1, "input_features"); b.Sound == nil {
+		b.Sound = take(-1, "input_values")
+	}
 	b.Labels = take(-1, "labels")
 	if b.Labels == nil {
 		b.Labels, b.Ends = take(-1, "start_positions"), take(-1, "end_positions")
 	}
-	if first := cmp.Or(b.IDs, b.Pixels); first != nil && in.rows0 == 0 && in.World.GradEnabled() {
+	first, tokens := cmp.Or(b.IDs, b.Pixels, b.Sound), !in.images() && !in.sounds()
+	if first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
-	in.trains(cmp.Or(b.IDs, b.Pixels), b.IDs != nil && !in.images())
-	if !in.images() && b.IDs == nil {
+	in.trains(first, b.IDs != nil && tokens)
+	if tokens && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
 			in.note("the model's input is not known here; it is assumed to be the training batch's tokens")
 			made = append(made, in.onto(h))
@@ -434,12 +438,20 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	if in.images() && b.Pixels == nil {
 		b.Pixels, b.IDs = b.IDs, nil
 	}
+	if in.sounds() && b.Sound == nil {
+		b.Sound, b.IDs = b.IDs, nil
+	}
 	return b, made
 }
 
 // images reports whether the model's input is images.
 func (in *interpreter) images() bool {
 	return len(in.Fields) > 0 && in.Fields[0].Name == "pixel_values"
+}
+
+// sounds reports whether the model's input is sound.
+func (in *interpreter) sounds() bool {
+	return len(in.Fields) > 0 && (in.Fields[0].Name == "input_features" || in.Fields[0].Name == "input_values")
 }
 
 // record returns transformers' ModelOutput, which takes ownership of the tensors.
@@ -463,6 +475,9 @@ func record(out family.Outputs) value {
 	}
 	if len(out.Cache) > 0 {
 		d.set("past_key_values", &list{opaque: true, items: takenOver(out.Cache)})
+	}
+	if out.Encoded != nil {
+		d.set("encoder_last_hidden_state", out.Encoded)
 	}
 	if len(out.States) > 0 {
 		d.set("hidden_states", tupleOf(takenOver(out.States)...))
