@@ -119,6 +119,8 @@ type Positions struct {
 	Learned bool   // positions are a table, so a longer input crashes; computed positions only have a usual maximum
 	Images  bool   // the model takes no tokens
 	Spoken  bool   // the tokens are the decoder's, and the encoder takes sound of one length
+	AnySize bool   // the model takes images of any size
+	Side    int    // side of its images unless the setup gives one; 0 means the config's image_size
 	Filled  bool   // the model's own training script always uses all positions
 }
 
@@ -189,6 +191,14 @@ var families = map[string]Facts{
 	"deepseek_v3": {
 		make: newDeepSeekV3, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"kv_a_proj_with_mqa", "kv_b_proj"}, Experts: true, Dims: Dims{7168, 128, 61},
+	},
+	"deit": {
+		make: newDeiT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
+		Blocks: []string{"deit.layers"}, Output: "classifier", Suggested: qv,
+	},
+	"dinov2": {
+		make: newDINOv2, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: ImageNetSide},
+		Blocks: []string{"dinov2.encoder.layer"}, Output: "classifier", Suggested: []string{"query", "value"},
 	},
 	"distilbert": {
 		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},

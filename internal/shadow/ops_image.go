@@ -125,6 +125,26 @@ func (t *Tensor) AvgPool2d(kernel int, c Conv) *Tensor {
 	return t.Resampled("avg_pool2d", c.out(t.size.d[2], kernel), c.out(t.size.d[3], kernel), true)
 }
 
+// UpsampleBicubic is F.interpolate(t, size, mode="bicubic") of float32 images. Whatever the layout of its argument, the
+// result and the gradient are channels first, and the kernel for the gradient works on a row-major copy.
+func (t *Tensor) UpsampleBicubic(height, width int) *Tensor {
+	w := t.w
+	n := w.record("UpsampleBicubic2DBackward0", t)
+	w.Op("upsample_bicubic2d")
+	from := t.size
+	out := w.Empty(from.With(2, height).With(3, width), t.dtype)
+	w.Launch(out, t)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.Op("upsample_bicubic2d_backward")
+		dx := w.Empty(from, g.dtype)
+		mark := w.pin(g.Contiguous())
+		w.Launch(dx, g)
+		w.unpin(mark)
+		return inputGrads(dx)
+	})
+	return n.result(out, t)
+}
+
 // Resampled returns an image with another height and width: the result of average pooling, which saves its input, or of
 // upsampling, which saves only the input's size.
 func (t *Tensor) Resampled(op string, height, width int, saves bool) *Tensor {

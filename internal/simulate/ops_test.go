@@ -199,6 +199,9 @@ func caseSetup(c map[string]any) *setup.Setup {
 
 // imagesOf sets the images and the frozen parts of a recorded case.
 func imagesOf(s *setup.Setup, c map[string]any) {
+	if size, ok := c["image_size"].([]any); ok && c["images"] == nil {
+		s.ImageSize, s.ImageWidth = int(size[0].(float64)), int(size[1].(float64))
+	}
 	if n, ok := c["images"].(float64); ok {
 		size := c["image_size"].([]any)
 		s.Images, s.ImageSize, s.ImageWidth = int(n), int(size[0].(float64)), int(size[1].(float64))
