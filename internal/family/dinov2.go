@@ -64,8 +64,8 @@ func (m *dinov2) Loss(b Batch) *shadow.Tensor {
 func (m *dinov2) forward(pixels *shadow.Tensor) *shadow.Tensor {
 	fn := m.w.Func(pixels)
 	embeds := fn.Let(m.w.Call(m.embed, pixels))
-	sequence := fn.Let(m.encode(embeds))
-	fn.Set(&sequence, m.norm.Call(sequence))
+	encoded := fn.Let(m.encode(embeds))
+	sequence := fn.Let(m.norm.Call(encoded))
 	fn.Let(sequence.Select(1, 0)) // pooled_output
 	return fn.Return(sequence)
 }

@@ -440,6 +440,10 @@ var families = map[string]Facts{
 		make: newStarcoder2, repeatsUntil: 448, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{3072, 24, 30},
 	},
+	"swin": {
+		make: newSwin, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
+		Blocks: []string{"swin.encoder.layers"}, Output: "classifier", Suggested: qv,
+	},
 	"t5": {
 		make: newT5, EagerBefore: t5SDPA, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 8, 6},
