@@ -172,6 +172,13 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 			requiresGrad(in, p, a).(*shadow.Tensor).Drop()
 		}
 		return hold(n)
+	case "freeze_encoder": // WhisperForConditionalGeneration's
+		for _, p := range n.made(in).Parameters() {
+			if strings.Contains("."+p.Name(), ".encoder.") {
+				p.SetTrained(false)
+			}
+		}
+		return nil
 	case "zero_grad":
 		zeroGrads(n.made(in).Parameters())
 		return nil
