@@ -180,6 +180,10 @@ var families = map[string]Facts{
 		make: newCohere2, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
+	"convnext": {
+		make: newConvNext, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
+		Blocks: []string{"convnext.encoder.stages"}, Output: "classifier", Suggested: []string{"pwconv1", "pwconv2"},
+	},
 	"deberta-v2": {
 		make: newDeberta, EagerBefore: never, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"deberta.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query_proj", "value_proj"}, Quantizes: true, Dims: Dims{1536, 24, 24},

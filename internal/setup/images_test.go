@@ -65,7 +65,8 @@ func TestImageSize(t *testing.T) {
 		"swin-tiny":           {map[string]any{}, 224, ""},
 		"swin-base":           {map[string]any{"image_size": 256.0}, 256, ""},
 		"microsoft/swin-base-patch4-window12-384": {map[string]any{}, 384, ""},
-		"dinov2-small": {map[string]any{"image_size": 518.0}, 518, ""},
+		"convnext-tiny": {map[string]any{"image_size": 288.0}, 288, ""},
+		"dinov2-small":  {map[string]any{"image_size": 518.0}, 518, ""},
 		"facebook/deit-base-distilled-patch16-384": {map[string]any{"image_size": 224.0}, 0, "learned positions for images of 384 by 384"},
 	} {
 		fields := map[string]any{"model": map[string]any{"name": name}, "batch": 1.0}
