@@ -108,7 +108,9 @@ const (
 	// similarities. It uses Setup.Positives and Setup.Negatives.
 	Encoder             Head = "encoder"
 	ImageClassification Head = "image-classification"
-	Diffusion           Head = "diffusion"
+	// SemanticSegmentation is the head of a model that classifies each pixel of an image.
+	SemanticSegmentation Head = "semantic-segmentation"
+	Diffusion            Head = "diffusion"
 	// SequenceClassification assigns each text to one of the config's num_labels classes. With one class, or
 	// if problem_type in the config is regression or multi_label_classification, the labels are floats.
 	SequenceClassification Head = "sequence-classification"

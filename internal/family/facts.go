@@ -19,6 +19,8 @@ const (
 	ImageClassification = "image-classification" // classifies images
 	Diffusion           = "diffusion"            // predicts the noise in images
 
+	SemanticSegmentation = "semantic-segmentation" // classifies each pixel of an image
+
 	SequenceClassification = "sequence-classification" // classifies texts
 	TokenClassification    = "token-classification"    // classifies each token of a text
 	QuestionAnswering      = "question-answering"      // finds where an answer starts and ends
@@ -27,7 +29,7 @@ const (
 
 // Heads lists all tasks.
 func Heads() []string {
-	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, Diffusion, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice}
+	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SemanticSegmentation, Diffusion, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice}
 }
 
 // Facts describes a model type for code that needs it before a model is built. This table is the only place that
@@ -423,6 +425,10 @@ var families = map[string]Facts{
 	"roberta": {
 		make: newRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
 		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"segformer": {
+		make: newSegformer, Heads: []string{SemanticSegmentation, ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: segformerSide},
+		Blocks: []string{"segformer.stages"}, Suggested: qv,
 	},
 	"seed_oss": {
 		make: newSeedOSS, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 524288},

@@ -107,7 +107,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	}
 	str := func(k string) string { s, _ := c[k].(string); return s }
 	s := &setup.Setup{Model: setup.Model{Config: cfg}, Batch: num("batch", 1), Seq: num("seq", 0), Precision: str("precision"), Steps: 2, Attention: "sdpa"}
-	s.Model.Head = map[string]string{"causal": "causal-lm", "masked": "masked-lm", "plain": "encoder", "seq2seq": "seq2seq-lm", "image": "image-classification", "vision": "causal-lm", "speech": "seq2seq-lm",
+	s.Model.Head = map[string]string{"causal": "causal-lm", "masked": "masked-lm", "plain": "encoder", "seq2seq": "seq2seq-lm", "image": "image-classification", "vision": "causal-lm", "speech": "seq2seq-lm", "segment": "semantic-segmentation",
 		"texts": "sequence-classification", "tokens": "token-classification", "question": "question-answering", "choice": "multiple-choice"}[str("head")]
 	if c["model"] == "torchvision" {
 		s.Model = setup.Model{Name: "torchvision/" + str("arch"), Head: "image-classification"}
