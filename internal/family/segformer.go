@@ -285,7 +285,6 @@ type segformerDecodeHead struct {
 	projections []*nn.Linear
 	fuse        *nn.Conv2d
 	norm        *nn.BatchNorm2d
-	counter     *shadow.Tensor
 	dropout     nn.Dropout
 	classifier  *nn.Conv2d
 	states      []*shadow.Tensor // of the stages, in the current forward
