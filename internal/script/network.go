@@ -172,13 +172,6 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 			requiresGrad(in, p, a).(*shadow.Tensor).Drop()
 		}
 		return hold(n)
-	case "freeze_encoder": // WhisperForConditionalGeneration's
-		for _, p := range n.made(in).Parameters() {
-			if strings.Contains("."+p.Name(), ".encoder.") {
-				p.SetTrained(false)
-			}
-		}
-		return nil
 	case "zero_grad":
 		zeroGrads(n.made(in).Parameters())
 		return nil
@@ -209,13 +202,21 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	return n.callAdapted(in, name, a)
 }
 
-// callAdapted calls a method of PEFT's classes around the model, or adds a note if it is unknown.
+// callAdapted calls a method of PEFT's classes around the model, or one that only some models have, or adds a note if it
+// is unknown.
 func (n *network) callAdapted(in *interpreter, name string, a arguments) value {
 	switch name {
 	case "disable_adapter":
 		return &contextValue{bare: n}
 	case "get_base_model":
 		return hold(n)
+	case "freeze_encoder": // WhisperForConditionalGeneration's
+		for _, p := range n.made(in).Parameters() {
+			if strings.Contains("."+p.Name(), ".encoder.") {
+				p.SetTrained(false)
+			}
+		}
+		return nil
 	}
 	in.noteTensors("model."+name, a)
 	return unknown{}
