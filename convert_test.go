@@ -68,7 +68,7 @@ func TestEveryFieldIsASetting(t *testing.T) {
 // TestEveryWordHasAConstant compares the constants with the allowed words in the table.
 func TestEveryWordHasAConstant(t *testing.T) {
 	have := map[string][]any{
-		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, Diffusion, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice},
+		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SemanticSegmentation, Diffusion, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice},
 		"precision":            {FP32, AmpBF16, AmpFP16, BF16, FP16},
 		"weights":              {Float32, BFloat16, Float16, Saved},
 		"optimizer":            {Adafactor, Adagrad, Adam, AdamAmsgrad, AdamFused, AdamLoop, Adamax, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, AdamWTorchAO8Bit, Lion, Lion8Bit, NAdam, RAdam, RMSprop, SGD, SGDMomentum},

@@ -106,9 +106,10 @@ const (
 	Seq2SeqLM Head = "seq2seq-lm" // predicts a decoder's next token
 	// Encoder is a sentence encoder: mean pooling over tokens, normalization, and an in-batch softmax over the
 	// similarities. It uses Setup.Positives and Setup.Negatives.
-	Encoder             Head = "encoder"
-	ImageClassification Head = "image-classification" // assigns each image to a class
-	Diffusion           Head = "diffusion"            // predicts the noise in images
+	Encoder              Head = "encoder"
+	ImageClassification  Head = "image-classification"  // assigns each image to a class
+	SemanticSegmentation Head = "semantic-segmentation" // assigns each pixel to a class
+	Diffusion            Head = "diffusion"             // predicts the noise in images
 	// SequenceClassification assigns each text to one of the config's num_labels classes. With one class, or
 	// if problem_type in the config is regression or multi_label_classification, the labels are floats.
 	SequenceClassification Head = "sequence-classification"

@@ -179,7 +179,7 @@ func fromHere(over map[string]any) map[string]any {
 func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	id, _ := fields["id"].(string)
 	s, err := setup.Decode(fields, from)
-	if err == nil && s.Model.Head == "image-classification" && f.flags.Changed("seq") {
+	if err == nil && (s.Model.Head == "image-classification" || s.Model.Head == "semantic-segmentation") && f.flags.Changed("seq") {
 		err = fmt.Errorf("--seq is given, but %s takes images, which have no tokens; remove it", s.Model.Title())
 	}
 	if err == nil && s.Model.Program == nil && s.Model.Head != "seq2seq-lm" && f.flags.Changed("target-seq") {

@@ -106,7 +106,7 @@ func imageNotes(s *setup.Setup, name func(field string) string) []string {
 // towerNotes returns imageNotes that apply to every release.
 func towerNotes(s *setup.Setup, name func(field string) string) []string {
 	switch {
-	case s.Model.Program == nil && s.Script.Readable() && s.AssumesImages():
+	case s.Model.Program == nil && s.AssumesImages() && (s.Script.Readable() || s.Model.Config != nil):
 		seen := s.ImagesSeen()
 		return []string{fmt.Sprintf("the size of the images depends on the data; %d by %d pixels are assumed; otherwise give %s", seen.Height, seen.Width, name("image-size"))}
 	case s.Model.Program != nil || !s.Model.HasVision():

@@ -30,7 +30,7 @@ func (m *orthogonal) Loss(b Batch) *shadow.Tensor {
 	}
 	fn := m.b.W.Func(loss)
 	m.b.Orthogonal(loss)
-	for _, t := range append(out.Cache, out.Logits, out.Ends) {
+	for _, t := range append(out.Cache, out.Encoded, out.Logits, out.Ends) {
 		t.Drop()
 	}
 	return fn.Return(loss)

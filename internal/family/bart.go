@@ -70,6 +70,7 @@ func (m *bart) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	ids := fn.Let(m.shift(b.Labels))
 	states := fn.Let(m.encoder.encode(b.IDs, b.Mask))
+	m.run.Calling.keepEncoded(states)
 	out := fn.Let(m.decoder.decode(ids, b.Mask, states))
 	logits := fn.Let(m.lmHead.Call(out)) // (B, T, V)
 	if m.bias != nil {
@@ -183,7 +184,7 @@ func (s *bartStack) decode(ids, padding, states *shadow.Tensor) *shadow.Tensor {
 type bartLayer struct {
 	shadow.Path
 	s                              *bartStack
-	self, cross                    *bartAttention // cross only in the decoder
+	self, cross                    shadow.Module2 // cross only in the decoder
 	selfNorm, crossNorm, finalNorm *nn.LayerNorm
 	fc1, fc2                       *nn.Linear
 	act                            activation
@@ -203,12 +204,14 @@ func newBARTLayer(b *nn.Builder, c *Config, s *bartStack, at, name string) *bart
 			out: b.Linear(at+".out_proj", width, width, true),
 		}
 	}
-	l.self = attention(at + ".self_attn")
-	l.self.causal = name == "decoder"
+	self := attention(at + ".self_attn")
+	self.causal = name == "decoder"
+	l.self = self
 	l.selfNorm = b.LayerNorm(at+".self_attn_layer_norm", width, true)
 	if name == "decoder" {
-		l.cross = attention(at + ".encoder_attn")
-		l.cross.crosses = true
+		cross := attention(at + ".encoder_attn")
+		cross.crosses = true
+		l.cross = cross
 		l.crossNorm = b.LayerNorm(at+".encoder_attn_layer_norm", width, true)
 	}
 	l.fc1 = b.Linear(at+".fc1", width, ffn, true)
@@ -240,7 +243,7 @@ func (l *bartLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Ten
 }
 
 // attend runs an attention with its dropout, residual and norm, in the layer's frame.
-func (l *bartLayer) attend(fn *shadow.Frame, hidden **shadow.Tensor, residual *shadow.Tensor, weights **shadow.Tensor, a *bartAttention, norm *nn.LayerNorm) {
+func (l *bartLayer) attend(fn *shadow.Frame, hidden **shadow.Tensor, residual *shadow.Tensor, weights **shadow.Tensor, a shadow.Module2, norm *nn.LayerNorm) {
 	l.before(fn, hidden, norm)
 	out, of := l.s.w.Call2(a, *hidden)
 	fn.Set2(hidden, out, weights, of)

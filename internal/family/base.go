@@ -6,7 +6,7 @@ package family
 // model without its head.
 func IsBase(name string) bool {
 	switch name {
-	case "bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta", "model", "transformer", "gpt_neox", "vit", "backbone",
+	case "bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta", "model", "transformer", "gpt_neox", "vit", "deit", "convnext", "backbone",
 		"dinov2", "swin", "segformer":
 		return true
 	}

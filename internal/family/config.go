@@ -176,6 +176,21 @@ func (c *Config) Ints(key string) []int {
 	return out
 }
 
+// sizes reads a list of positive numbers.
+func (c *Config) sizes(key string, def ...int) []int {
+	list := c.Ints(key)
+	if list == nil {
+		return def
+	}
+	for _, n := range list {
+		if n < 1 {
+			c.fail(key, "a list of positive numbers")
+			return def
+		}
+	}
+	return list
+}
+
 // HeadDim returns hidden divided by heads. It is an error if there is a remainder.
 func (c *Config) HeadDim(hidden, heads int) int {
 	if hidden%heads != 0 && c.err == nil {

@@ -19,6 +19,8 @@ const (
 	ImageClassification = "image-classification" // classifies images
 	Diffusion           = "diffusion"            // predicts the noise in images
 
+	SemanticSegmentation = "semantic-segmentation" // classifies each pixel of an image
+
 	SequenceClassification = "sequence-classification" // classifies texts
 	TokenClassification    = "token-classification"    // classifies each token of a text
 	QuestionAnswering      = "question-answering"      // finds where an answer starts and ends
@@ -27,7 +29,7 @@ const (
 
 // Heads lists all tasks.
 func Heads() []string {
-	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, Diffusion, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice}
+	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SemanticSegmentation, Diffusion, SequenceClassification, TokenClassification, QuestionAnswering, MultipleChoice}
 }
 
 // Facts describes a model type for code that needs it before a model is built. This table is the only place that
@@ -118,6 +120,9 @@ type Positions struct {
 	Offset  int    // positions reserved for other uses
 	Learned bool   // positions are a table, so a longer input crashes; computed positions only have a usual maximum
 	Images  bool   // the model takes no tokens
+	Spoken  bool   // the tokens are the decoder's, and the encoder takes sound of one length
+	AnySize bool   // the model takes images of any size
+	Side    int    // side of its images unless the setup gives one; 0 means the config's image_size
 	Filled  bool   // the model's own training script always uses all positions
 }
 
@@ -177,6 +182,10 @@ var families = map[string]Facts{
 		make: newCohere2, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
+	"convnext": {
+		make: newConvNext, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
+		Blocks: []string{"convnext.encoder.stages"}, Output: "classifier", Suggested: []string{"pwconv1", "pwconv2"},
+	},
 	"deberta-v2": {
 		make: newDeberta, EagerBefore: never, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"deberta.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query_proj", "value_proj"}, Quantizes: true, Dims: Dims{1536, 24, 24},
@@ -188,6 +197,14 @@ var families = map[string]Facts{
 	"deepseek_v3": {
 		make: newDeepSeekV3, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"kv_a_proj_with_mqa", "kv_b_proj"}, Experts: true, Dims: Dims{7168, 128, 61},
+	},
+	"deit": {
+		make: newDeiT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
+		Blocks: []string{"deit.layers"}, Output: "classifier", Suggested: qv,
+	},
+	"dinov2": {
+		make: newDINOv2, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: ImageNetSide},
+		Blocks: []string{"dinov2.encoder.layer"}, Output: "classifier", Suggested: []string{"query", "value"},
 	},
 	"distilbert": {
 		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
@@ -433,6 +450,10 @@ var families = map[string]Facts{
 		make: newRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
 		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"segformer": {
+		make: newSegformer, Heads: []string{SemanticSegmentation, ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: segformerSide},
+		Blocks: []string{"segformer.stages"}, Suggested: qv,
+	},
 	"seed_oss": {
 		make: newSeedOSS, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 524288},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 80, 64},
@@ -453,6 +474,10 @@ var families = map[string]Facts{
 		make: newStarcoder2, repeatsUntil: 448, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{3072, 24, 30},
 	},
+	"swin": {
+		make: newSwin, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
+		Blocks: []string{"swin.encoder.layers"}, Output: "classifier", Suggested: qv,
+	},
 	"t5": {
 		make: newT5, EagerBefore: t5SDPA, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 8, 6},
@@ -460,6 +485,10 @@ var families = map[string]Facts{
 	"vit": {
 		make: newViT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
+	},
+	"whisper": {
+		make: newWhisper, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "max_target_positions", Default: 448, Learned: true, Spoken: true},
+		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "proj_out", Suggested: qv, Dims: Dims{384, 6, 4},
 	},
 	"xlm-roberta": {
 		make: newXLMRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},

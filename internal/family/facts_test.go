@@ -20,8 +20,8 @@ func small(modelType string) *Config {
 		"hidden_size": 64.0, "n_embd": 64.0, "d_model": 64.0, "dim": 64.0, "num_attention_heads": 4.0, "n_head": 4.0, "n_heads": 4.0,
 		"intermediate_size": 128.0, "vocab_size": 512.0, "word_embed_proj_dim": 64.0, "num_key_value_heads": 4.0,
 		"expand": 2.0, "head_dim": 16.0, "num_heads": 8.0, "d_kv": 16.0, "n_groups": 1.0,
-		"num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "channels": 1.0, "rotary_dim": 8.0, "n_group": 2.0, "topk_group": 1.0,
-		"full_attention_interval": 2.0, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
+		"num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "channels": 1.0, "embed_dim": 48.0, "window_size": 1.0, "image_size": 56.0, "patch_size": 7.0, "rotary_dim": 8.0, "n_group": 2.0, "topk_group": 1.0,
+		"full_attention_interval": 2.0, "encoder_attention_heads": 4.0, "decoder_attention_heads": 4.0, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
 		"unet": map[string]any{"block_out_channels": []any{32.0, 64.0}}, "vae": map[string]any{"block_out_channels": []any{32.0, 64.0}}, "text_encoder": map[string]any{},
 		"vision_config": map[string]any{"vision_use_head": false}, "mm_tokens_per_image": 4.0,
 	})

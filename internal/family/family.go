@@ -95,13 +95,14 @@ type Batch struct {
 	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model does not use it
 	Kinds, Grid               *shadow.Tensor // for models with a vision tower: 1 for each image token; rows and columns of patches per image
 	Tiles                     *shadow.Tensor // which tiles each image has, for Llama 3.2 Vision
+	Sound                     *shadow.Tensor // spectrograms (B, mel bins, frames), or waves (B, samples)
 	Ends                      *shadow.Tensor // the last tokens of answers; Labels are then the first ones
 	Positions                 *shadow.Tensor // token positions of packed samples; nil if they are counted from 0
 }
 
 // Drop releases the batch.
 func (b Batch) Drop() {
-	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Kinds, b.Pixels, b.Grid, b.Tiles, b.Labels, b.Ends} {
+	for _, t := range []*shadow.Tensor{b.IDs, b.Mask, b.Kinds, b.Pixels, b.Grid, b.Tiles, b.Sound, b.Labels, b.Ends} {
 		t.Drop()
 	}
 }

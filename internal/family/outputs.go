@@ -6,15 +6,16 @@ import "snug/internal/shadow"
 
 // Outputs holds the results of a model's forward. A loop that binds it to a variable keeps all of them alive.
 type Outputs struct {
-	Loss   *shadow.Tensor   // nil without labels
-	Logits *shadow.Tensor   // nil if the forward computes none, or returns Chunks
-	Ends   *shadow.Tensor   // logits of the last token of an answer; Logits are those of the first
-	Hidden *shadow.Tensor   // the last hidden states, of a model without a head
-	Pooled *shadow.Tensor   // the pooler's output for the first token, if the model has a pooler
-	Masked bool             // padding was masked, because the batch's mask has zeros
-	Chunks []*shadow.Tensor // the logits split along the sequence, instead of Logits
-	Cache  []*shadow.Tensor // keys and values of each layer, if use_cache is on
-	States []*shadow.Tensor // the first block's input and each block's output, if output_hidden_states is on
+	Loss    *shadow.Tensor   // nil without labels
+	Logits  *shadow.Tensor   // nil if the forward computes none, or returns Chunks
+	Ends    *shadow.Tensor   // logits of the last token of an answer; Logits are those of the first
+	Hidden  *shadow.Tensor   // the last hidden states, of a model without a head
+	Pooled  *shadow.Tensor   // the pooler's output for the first token, if the model has a pooler
+	Masked  bool             // padding was masked, because the batch's mask has zeros
+	Chunks  []*shadow.Tensor // the logits split along the sequence, instead of Logits
+	Cache   []*shadow.Tensor // keys and values of each layer, if use_cache is on
+	Encoded *shadow.Tensor   // the encoder's last hidden states, of a model with an encoder and a decoder
+	States  []*shadow.Tensor // the first block's input and each block's output, if output_hidden_states is on
 }
 
 // Calling describes how the current forward is called. All parts of a run share it.
@@ -35,7 +36,7 @@ type Calling struct {
 	SkipLogits    bool             // Liger's loss skips the logits in evaluation too
 	padding       *shadow.Tensor   // the padding mask, in encoders
 	block         int              // index of the next block of the current forward
-	Everything    bool             // Keep also receives the cache and the encoder's states of a model with an encoder and a decoder
+	Everything    bool             // Keep also receives the cache of a model with an encoder and a decoder
 	Items         *shadow.Tensor   // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
 }
 
@@ -63,7 +64,14 @@ func (c *Calling) keepLogits(logits *shadow.Tensor) {
 	}
 }
 
-// keepCache keeps keys, values and the encoder's states, for a caller that keeps everything.
+// keepEncoded keeps the encoder's last hidden states.
+func (c *Calling) keepEncoded(states *shadow.Tensor) {
+	if c != nil && c.Keep != nil {
+		c.Keep.Encoded = states.Hold()
+	}
+}
+
+// keepCache keeps keys and values, for a caller that keeps everything.
 func (c *Calling) keepCache(ts ...*shadow.Tensor) {
 	if c == nil || !c.Everything || c.Keep == nil {
 		return

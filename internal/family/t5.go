@@ -50,7 +50,7 @@ func (m *t5) Batch() Batch { return m.textBatch() }
 func (m *t5) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	hidden := fn.Let(m.encoder.forward(fn, b.IDs, b.Mask, nil))
-	m.run.Calling.keepCache(hidden)
+	m.run.Calling.keepEncoded(hidden)
 	ids := fn.Let(shiftRight(b.Labels))
 	out := fn.Let(m.decoder.forward(fn, ids, b.Mask, hidden))
 	if m.scale {

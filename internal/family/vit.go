@@ -9,10 +9,11 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// ViT: transformers/models/vit/modeling_vit.py.
+// ViT and DeiT: transformers/models/vit/modeling_vit.py and deit/modeling_deit.py.
 
 type vit struct {
 	net
+	name                   string // the path of the model without its head
 	side, channels, labels int
 	embed                  *vitEmbeddings
 	layers                 []*vitLayer
@@ -20,14 +21,19 @@ type vit struct {
 	classifier             *nn.Linear
 }
 
-func newViT(b *nn.Builder, c *Config, run Run) (Model, error) {
+func newViT(b *nn.Builder, c *Config, run Run) (Model, error) { return newViTLike(b, c, run, "vit") }
+
+// newDeiT makes DeiT: ViT with another token, for distillation, after the class token.
+func newDeiT(b *nn.Builder, c *Config, run Run) (Model, error) { return newViTLike(b, c, run, "deit") }
+
+func newViTLike(b *nn.Builder, c *Config, run Run, name string) (Model, error) {
 	hidden, heads := c.Positive("hidden_size", 768), c.Positive("num_attention_heads", 12)
-	m := &vit{net: net{b.W, run}, side: c.Positive("image_size", ImageNetSide), channels: c.Positive("num_channels", 3), labels: c.labels()}
+	m := &vit{net: net{b.W, run}, name: name, side: c.Positive("image_size", ImageNetSide), channels: c.Positive("num_channels", 3), labels: c.labels()}
 	m.embed = newViTEmbeddings(b, c, m, hidden)
 	act := c.activation("hidden_act", "gelu")
 	inter, bias := c.Positive("intermediate_size", 3072), c.Bool("qkv_bias", true)
 	for i := range c.Int("num_hidden_layers", 12) {
-		at := fmt.Sprintf("vit.layers.%d", i)
+		at := fmt.Sprintf("%s.layers.%d", name, i)
 		l := &vitLayer{Path: shadow.Path(at), dropout: m.embed.dropout}
 		l.attn = &vitAttention{Path: shadow.Path(at + ".attention"), m: m, dropout: c.Float("attention_probs_dropout_prob", 0)}
 		l.attn.dim = c.Int("head_dim", c.HeadDim(hidden, heads))
@@ -44,7 +50,7 @@ func newViT(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 		m.layers = append(m.layers, l)
 	}
-	m.norm = b.LayerNorm("vit.layernorm", hidden, true)
+	m.norm = b.LayerNorm(name+".layernorm", hidden, true)
 	m.classifier = b.Linear("classifier", hidden, m.labels, true)
 	return m, nil
 }
@@ -89,34 +95,44 @@ func (m *vit) forward(pixels *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(m.norm.Call(hidden))
 }
 
-// vitEmbeddings combines image patches, a class token before them, and positions.
+// vitEmbeddings combines image patches, a class token and DeiT's distillation token before them, and positions.
 type vitEmbeddings struct {
 	shadow.Path
+	b                *nn.Builder
 	class, positions *shadow.Tensor
+	distillation     *shadow.Tensor // nil in ViT
 	projection       *nn.Conv2d
 	dropout          nn.Dropout
 }
 
 func newViTEmbeddings(b *nn.Builder, c *Config, m *vit, hidden int) *vitEmbeddings {
-	at, patch := "vit.embeddings", c.Positive("patch_size", 16)
+	at, patch := m.name+".embeddings", c.Positive("patch_size", 16)
 	if patch > m.side {
 		c.fail("patch_size", "at most the image's side")
 		patch = m.side
 	}
-	e := &vitEmbeddings{Path: shadow.Path(at), dropout: nn.Dropout(c.Float("hidden_dropout_prob", 0))}
+	e := &vitEmbeddings{Path: shadow.Path(at), b: b, dropout: nn.Dropout(c.Float("hidden_dropout_prob", 0))}
 	e.class = b.Parameter(at+".cls_token", 1, 1, hidden)
 	e.projection = b.Conv2d(at+".patch_embeddings.projection", m.channels, hidden, patch, shadow.Conv{Stride: patch, Groups: 1}, true)
 	patches := (m.side / patch) * (m.side / patch)
-	e.positions = b.Parameter(at+".position_embeddings", 1, patches+1, hidden)
+	if m.name == "vit" {
+		e.positions = b.Parameter(at+".position_embeddings", 1, patches+1, hidden)
+		return e
+	}
+	e.positions = b.Parameter(at+".position_embeddings", 1, patches+2, hidden)
+	e.distillation = b.Parameter(at+".distillation_token", 1, 1, hidden)
 	return e
 }
 
 func (e *vitEmbeddings) Forward(fn *shadow.Frame, pixels *shadow.Tensor) *shadow.Tensor {
 	w, B := pixels.World(), pixels.Size(0)
 	patches := w.Call(e.projection, pixels) // (B, H, n, n)
-	embeds := fn.Let(patches.View(B, patches.Size(1), -1).Transpose(1, 2))
-	class := fn.Let(e.class.Expand(B, -1, -1))
-	fn.Set(&embeds, shadow.Cat(1, class, embeds)) // (B, N + 1, H)
+	embeds := fn.Let(e.b.TowerInput(patches.View(B, patches.Size(1), -1).Transpose(1, 2)))
+	tokens := []*shadow.Tensor{fn.Let(e.class.Expand(B, -1, -1))}
+	if e.distillation != nil {
+		tokens = append(tokens, fn.Let(e.distillation.Expand(B, -1, -1)))
+	}
+	fn.Set(&embeds, shadow.Cat(1, append(tokens, embeds)...)) // (B, N + 1, H), or (B, N + 2, H)
 	fn.Set(&embeds, embeds.Add(e.positions))
 	fn.Set(&embeds, e.dropout.Call(embeds))
 	return embeds

@@ -55,6 +55,7 @@ type Conv struct {
 	Batch, Channels, Filters int      // sizes; Channels is the number of input channels
 	Size, Kernel             Pair     // size of an image, and of a filter
 	Stride, Padding, Groups  int      // the same in both dimensions
+	Line                     bool     // signals of one dimension, which cuDNN sees as images of height 1
 	Depth                    int      // frames, if one filter covers the whole of a small volume; 0 for images
 }
 
@@ -76,10 +77,14 @@ type convShape struct {
 }
 
 func (c Conv) shape() convShape {
-	return convShape{
+	s := convShape{
 		last: c.Last, channels: c.Channels, filters: c.Filters, size: c.Size, kernel: c.Kernel,
 		stride: square(c.Stride), padding: square(c.Padding), dilation: square(1), groups: c.Groups,
 	}
+	if c.Line {
+		s.stride.H, s.padding.H = 1, 0
+	}
+	return s
 }
 
 // BatchBytes is a workspace at one batch size.
@@ -115,7 +120,7 @@ func (r Rules) Convolution(c Conv) Figure {
 // workspace returns the size that was measured for the convolution or a similar one; known is false if there is none,
 // so that the size is a guess.
 func (c Conv) workspace() (bytes uint64, known bool) {
-	if c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
+	if c.Line || c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
 		call := convCall{c.Kind, c.Type, c.shape()}
 		table := measuredWorkspaces()
 		points := table.points(call)

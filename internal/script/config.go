@@ -162,7 +162,7 @@ func configClass(path string) bool {
 // applies.
 var heads = []struct{ part, head string }{
 	{"ForCausalLM", "causal-lm"}, {"LMHead", "causal-lm"}, {"ForMaskedLM", "masked-lm"}, {"ForSeq2SeqLM", "seq2seq-lm"},
-	{"ForConditionalGeneration", "seq2seq-lm"}, {"ForVision2Seq", "causal-lm"}, {"ForImageTextToText", "causal-lm"}, {"ForImageClassification", "image-classification"}, {"WithLMHead", "causal-lm"},
+	{"ForConditionalGeneration", "seq2seq-lm"}, {"ForVision2Seq", "causal-lm"}, {"ForImageTextToText", "causal-lm"}, {"ForImageClassification", "image-classification"}, {"ForSemanticSegmentation", "semantic-segmentation"}, {"WithLMHead", "causal-lm"},
 	{"ForSequenceClassification", "sequence-classification"}, {"ForTokenClassification", "token-classification"},
 	{"ForQuestionAnswering", "question-answering"}, {"ForMultipleChoice", "multiple-choice"},
 }

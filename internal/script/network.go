@@ -202,13 +202,21 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	return n.callAdapted(in, name, a)
 }
 
-// callAdapted calls a method of PEFT's classes around the model, or adds a note if it is unknown.
+// callAdapted calls a method of PEFT's classes around the model, or one that only some models have, or adds a note if it
+// is unknown.
 func (n *network) callAdapted(in *interpreter, name string, a arguments) value {
 	switch name {
 	case "disable_adapter":
 		return &contextValue{bare: n}
 	case "get_base_model":
 		return hold(n)
+	case "freeze_encoder": // WhisperForConditionalGeneration's
+		for _, p := range n.made(in).Parameters() {
+			if strings.Contains("."+p.Name(), ".encoder.") {
+				p.SetTrained(false)
+			}
+		}
+		return nil
 	}
 	in.noteTensors("model."+name, a)
 	return unknown{}
@@ -414,24 +422,26 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	b.IDs = take(0, "input_ids")
 	b.Mask = take(1, "attention_mask")
 	b.Positions = take(-1, "position_ids")
-	first := func(names []string) (found *shadow.Tensor) {
+	named := func(names []string) (found *shadow.Tensor) {
 		for i := 0; i < len(names) && found == nil; i++ {
 			found = take(-1, names[i])
 		}
 		return found
 	}
 	of := family.VisionInputNames()
-	b.Kinds, b.Pixels = first(of[0]), take(-1, "pixel_values")
-	b.Grid, b.Tiles = first(of[1]), first(of[2])
+	b.Kinds, b.Pixels = named(of[0]), take(-1, "pixel_values")
+	b.Grid, b.Tiles = named(of[1]), named(of[2])
+	b.Sound = named([]string{"input_features", "input_values"})
 	b.Labels = take(-1, "labels")
 	if b.Labels == nil {
 		b.Labels, b.Ends = take(-1, "start_positions"), take(-1, "end_positions")
 	}
-	if rows := cmp.Or(b.IDs, b.Pixels); rows != nil && in.rows0 == 0 && in.World.GradEnabled() {
-		in.rows0, in.rowsAt = rows.Size(0), in.at
+	first, tokens := cmp.Or(b.IDs, b.Pixels, b.Sound), !in.images() && !in.sounds()
+	if first != nil && in.rows0 == 0 && in.World.GradEnabled() {
+		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
-	in.trains(cmp.Or(b.IDs, b.Pixels), b.IDs != nil && !in.images())
-	if !in.images() && b.IDs == nil {
+	in.trains(first, b.IDs != nil && tokens)
+	if tokens && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
 			in.note("the model's input is not known here; it is assumed to be the training batch's tokens")
 			made = append(made, in.onto(h))
@@ -441,12 +451,20 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	if in.images() && b.Pixels == nil {
 		b.Pixels, b.IDs = b.IDs, nil
 	}
+	if in.sounds() && b.Sound == nil {
+		b.Sound, b.IDs = b.IDs, nil
+	}
 	return b, made
 }
 
 // images reports whether the model's input is images.
 func (in *interpreter) images() bool {
 	return len(in.Fields) > 0 && in.Fields[0].Name == "pixel_values"
+}
+
+// sounds reports whether the model's input is sound.
+func (in *interpreter) sounds() bool {
+	return len(in.Fields) > 0 && (in.Fields[0].Name == "input_features" || in.Fields[0].Name == "input_values")
 }
 
 // record returns transformers' ModelOutput, which takes ownership of the tensors.
@@ -470,6 +488,9 @@ func record(out family.Outputs) value {
 	}
 	if len(out.Cache) > 0 {
 		d.set("past_key_values", &list{opaque: true, items: takenOver(out.Cache)})
+	}
+	if out.Encoded != nil {
+		d.set("encoder_last_hidden_state", out.Encoded)
 	}
 	if len(out.States) > 0 {
 		d.set("hidden_states", tupleOf(takenOver(out.States)...))

@@ -155,6 +155,9 @@ func (s *Setup) complete() error {
 	if s.Attention == Flash && s.Precision == FP32 {
 		return Wrong("{attention} flash computes in 16 bits, but {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
+	if err := s.completeSound(f.Positions); err != nil {
+		return err
+	}
 	if err := s.completeLength(f.Positions); err != nil {
 		return err
 	}
@@ -191,10 +194,10 @@ func (s *Setup) completeLength(p family.Positions) error {
 		}
 		return Wrong("{seq} is missing; give the tokens per sample%s, or {lengths}", upTo)
 	}
-	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil {
+	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil && !p.Spoken {
 		return Wrong("{lengths} is not simulated for %s, because its decoder has its own lengths; give {seq} and {target_seq}", s.Model.Title())
 	}
-	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 {
+	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 && !p.Spoken {
 		s.TargetSeq = s.Seq
 	}
 	for _, x := range []struct {

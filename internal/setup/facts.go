@@ -196,7 +196,7 @@ func headOf(config map[string]any) (string, error) {
 	for _, x := range []struct{ suffix, head string }{
 		{"ForCausalLM", family.CausalLM}, {"LMHeadModel", family.CausalLM}, {"ForMaskedLM", family.MaskedLM},
 		{"ForPreTraining", family.MaskedLM}, {"ForConditionalGeneration", family.Seq2SeqLM}, {"MTModel", family.Seq2SeqLM}, // MarianMTModel
-		{"ForImageClassification", family.ImageClassification}, {"Model", family.Encoder},
+		{"ForImageClassification", family.ImageClassification}, {"ForImageClassificationWithTeacher", family.ImageClassification}, {"ForSemanticSegmentation", family.SemanticSegmentation}, {"Model", family.Encoder},
 		{"ForSequenceClassification", family.SequenceClassification}, {"ForTokenClassification", family.TokenClassification},
 		{"ForQuestionAnswering", family.QuestionAnswering}, {"ForMultipleChoice", family.MultipleChoice},
 	} {

@@ -24,7 +24,7 @@ func (s *Setup) completeClassified() error {
 	case s.Model.Program != nil && s.ImageSize > 0:
 		return Wrong("{image_size} is %d, but a profile covers only the recorded sizes; remove it", s.ImageSize)
 	}
-	if side := s.Model.side(); s.Model.Config != nil && s.ImageSize > 0 && (s.ImageSize != side || cmp.Or(s.ImageWidth, side) != side) {
+	if side := s.Model.side(); s.Model.Config != nil && !s.Model.facts().Positions.AnySize && s.ImageSize > 0 && (s.ImageSize != side || cmp.Or(s.ImageWidth, side) != side) {
 		return Wrong("{image_size}: %s has learned positions for images of %d by %[2]d pixels; remove it, or change image_size in its config.json", s.Model.Title(), side)
 	}
 	return nil
@@ -32,6 +32,9 @@ func (s *Setup) completeClassified() error {
 
 // side returns the height and width of the images that a model classifies, unless the setup gives them.
 func (m Model) side() int {
+	if side := m.facts().Positions.Side; side > 0 {
+		return side
+	}
 	return family.NewConfig(m.Config).Positive("image_size", family.ImageNetSide)
 }
 
@@ -101,7 +104,7 @@ func (s *Setup) ImagesSeen() family.Images {
 
 // AssumesImages reports whether the size of the images that the model classifies is assumed.
 func (s *Setup) AssumesImages() bool {
-	return s.ImageSize == 0 && s.Model.Config == nil && s.classified().Count > 0
+	return s.ImageSize == 0 && (s.Model.Config == nil || s.Model.facts().Positions.Side > 0) && s.classified().Count > 0
 }
 
 // FrozenModules returns the paths of the modules that are frozen.

@@ -57,3 +57,35 @@ func TestLargestSide(t *testing.T) {
 		t.Error("gpt2 sees images")
 	}
 }
+
+// TestImageSize checks which sizes a model that classifies images takes.
+func TestImageSize(t *testing.T) {
+	for name, x := range map[string]struct { // by model
+		fields map[string]any
+		side   int
+		want   string // part of the error; "" means none
+	}{
+		"deit-base-distilled": {map[string]any{}, 224, ""},
+		"dinov2-base":         {map[string]any{}, 224, ""},
+		"swin-tiny":           {map[string]any{}, 224, ""},
+		"swin-base":           {map[string]any{"image_size": 256.0}, 256, ""},
+		"microsoft/swin-base-patch4-window12-384": {map[string]any{}, 384, ""},
+		"convnext-tiny": {map[string]any{"image_size": 288.0}, 288, ""},
+		"dinov2-small":  {map[string]any{"image_size": 518.0}, 518, ""},
+		"facebook/deit-base-distilled-patch16-384": {map[string]any{"image_size": 224.0}, 0, "learned positions for images of 384 by 384"},
+	} {
+		fields := map[string]any{"model": map[string]any{"name": name}, "batch": 1.0}
+		for k, v := range x.fields {
+			fields[k] = v
+		}
+		s, err := Decode(fields, Source{})
+		switch {
+		case x.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case x.want == "" && s.ImagesSeen().Height != x.side:
+			t.Errorf("%s: images of %d pixels, want %d", name, s.ImagesSeen().Height, x.side)
+		case x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)):
+			t.Errorf("%s: %v, want %q", name, err, x.want)
+		}
+	}
+}

@@ -11,6 +11,9 @@ import "slices"
 // run again. This time the hooks keep the tensors. Recomputation stops when the last placeholder is filled, if
 // necessary in the middle of an op. Each recomputed tensor is freed with the node that used it.
 //
+// A region inside a region saves its first input as a node would: only the outer region's second run makes it, and it is
+// freed once the inner region has run again.
+//
 // The older one (use_reentrant=True) runs the region without a graph and keeps its input. In backward it runs the
 // whole region again, and then a backward through it.
 
@@ -30,6 +33,8 @@ type region struct {
 	replayed bool
 	users    int // holders that nodes still refer to, plus one during the first run
 	done     func()
+	saver    *holder         // has the first input of a region inside another; otherwise nil
+	restore  func(x *Tensor) // sets the first input for the second run
 }
 
 // holder is the placeholder for one saved tensor.
@@ -45,7 +50,7 @@ type stopRecomputation struct{ r *region }
 // pack is called for each tensor that autograd saves inside a region, for the new node n.
 func (h *hooks) pack(n *node, t *Tensor) *holder {
 	r := h.region
-	n.w.host(HostHook)
+	r.w.host(HostHook)
 	if !h.replay {
 		p := &holder{region: r}
 		r.holders = append(r.holders, p)
@@ -59,7 +64,9 @@ func (h *hooks) pack(n *node, t *Tensor) *holder {
 	}
 	r.at++
 	if r.at == len(r.holders) {
-		n.end()
+		if n != nil {
+			n.end()
+		}
 		panic(stopRecomputation{r})
 	}
 	return nil
@@ -108,6 +115,9 @@ func (r *region) leave() {
 	for _, t := range r.inputs {
 		t.Drop()
 	}
+	if r.saver != nil {
+		r.saver.leave()
+	}
 	if r.done != nil {
 		r.done()
 	}
@@ -123,7 +133,18 @@ func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tens
 		return w.checkpointReentrant(x, body, others)
 	}
 	var out *Tensor
-	w.CheckpointRegion(append([]*Tensor{x}, others...), func() { out = body(x) }, nil)
+	run := func() { out = body(x) }
+	if w.hooks == nil {
+		w.CheckpointRegion(append([]*Tensor{x}, others...), run, nil)
+		return out
+	}
+	grad := x.requiresGrad
+	r := &region{w: w, inputs: others, users: 1, restore: func(again *Tensor) {
+		again.requiresGrad, again.leaf = grad, grad
+		x = again
+	}}
+	r.saver = w.hooks.pack(nil, x)
+	w.checkpointRegion(r, run)
 	return out
 }
 
@@ -137,7 +158,10 @@ func (w *World) CheckpointRegion(inputs []*Tensor, body, done func()) {
 		}
 		return
 	}
-	r := &region{w: w, inputs: inputs, done: done, users: 1}
+	w.checkpointRegion(&region{w: w, inputs: inputs, done: done, users: 1}, body)
+}
+
+func (w *World) checkpointRegion(r *region, body func()) {
 	for _, t := range r.inputs {
 		t.Hold()
 	}
@@ -191,6 +215,15 @@ func (w *World) setLocals(values []*Tensor) func() {
 func (r *region) recompute() {
 	w := r.w
 	r.replayed = true
+	if p := r.saver; p != nil {
+		if !p.region.replayed {
+			p.region.recompute()
+		}
+		x := p.t
+		p.t = nil
+		r.restore(x)
+		defer x.Drop()
+	}
 	grad, outer, depth, pins := w.gradMode, w.hooks, w.depth, len(w.pins)
 	path, turn := w.path, w.folding.now
 	watch := w.watch

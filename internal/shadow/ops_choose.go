@@ -68,7 +68,7 @@ func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
 		zeros := w.Empty(from, g.dtype).Hold()
 		w.Launch(zeros, g)
 		out := w.unlessInPlace("index_put", zeros).Hold()
-		w.indexPut(len(index), at.Numel(), rows)
+		w.indexPut(len(index), at.Numel(), rows, g)
 		zeros.Drop()
 		return inputGrads(out.loosen())
 	})
@@ -223,6 +223,27 @@ func (t *Tensor) Moved(op string) *Tensor {
 	out := t.Pointwise(op, t.dtype)
 	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Pointwise(op, g.dtype)) })
 	return n.result(out, t)
+}
+
+// Roll is torch.roll along several dimensions: one copy after another.
+func (t *Tensor) Roll(dims ...int) *Tensor {
+	n := t.w.record("RollBackward0", t)
+	out := t.rolled(len(dims))
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.rolled(len(dims))) })
+	return n.result(out, t)
+}
+
+func (t *Tensor) rolled(times int) *Tensor {
+	t.w.Op("roll")
+	mark := t.w.pin()
+	for range times {
+		t = t.w.Empty(t.size, t.dtype)
+		t.w.Launch(t, t)
+		t.w.pin(t)
+	}
+	t.Hold()
+	t.w.unpin(mark)
+	return t.loosen()
 }
 
 // Repeat is t.repeat(times…), with one number for each dimension.

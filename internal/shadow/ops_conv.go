@@ -9,13 +9,51 @@ import "snug/internal/kernel"
 
 // Conv describes how a kernel moves over an image, the same in both directions.
 type Conv struct {
-	Stride  int // pixels between two positions of the kernel
-	Padding int // zeros added at each side
-	Groups  int // number of groups that channels are split into
+	Stride  int  // pixels between two positions of the kernel
+	Padding int  // zeros added at each side
+	Groups  int  // number of groups that channels are split into
+	line    bool // the kernel moves over signals, which are images of height 1
 }
 
 // out returns the length of an output dimension.
 func (c Conv) out(in, kernel int) int { return (in+2*c.Padding-kernel)/c.Stride + 1 }
+
+// alongHeight is out for the height, which a signal does not have.
+func (c Conv) alongHeight(in, kernel int) int {
+	if c.line {
+		return 1
+	}
+	return c.out(in, kernel)
+}
+
+// Conv1d is F.conv1d(t, weight, bias) of signals (B, C, L), as a convolution of images (B, C, 1, L).
+func (t *Tensor) Conv1d(weight, bias *Tensor, c Conv) *Tensor {
+	c.line = true
+	return t.Conv2d(weight, bias, c)
+}
+
+// image is view4d: a signal as an image of height 1.
+func (t *Tensor) image(c Conv) *Tensor {
+	if !c.line {
+		return t
+	}
+	return t.alias(t.size.insert(2, 1), t.stride.insert(2, t.size.d[2]*t.stride.d[2]))
+}
+
+// signal is view3d of a result: the opposite of image.
+func (t *Tensor) signal(c Conv) *Tensor {
+	if c.line && t != nil {
+		t.size, t.stride = t.size.Remove(2), t.stride.Remove(2)
+	}
+	return t
+}
+
+// dropImages drops the images that were made of signals.
+func (c Conv) dropImages(images ...*Tensor) {
+	if c.line {
+		dropTemporaries(images...)
+	}
+}
 
 // Conv2d is F.conv2d(t, weight, bias). Autocast casts all three.
 func (t *Tensor) Conv2d(weight, bias *Tensor, c Conv) *Tensor {
@@ -27,16 +65,18 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	n := w.record("ConvolutionBackward0", t, weight, bias)
 	input, filter := n.save(t), n.save(weight)
 	w.Op("convolution")
-	last := t.channelsLast() || weight.channelsLast()
-	size := Dims(t.size.d[0], weight.size.d[0], c.out(t.size.d[2], weight.size.d[2]), c.out(t.size.d[3], weight.size.d[3]))
+	x, kernels := t.image(c), weight.image(c)
+	last := x.channelsLast() || kernels.channelsLast()
+	size := Dims(x.size.d[0], kernels.size.d[0], c.alongHeight(x.size.d[2], kernels.size.d[2]), c.out(x.size.d[3], kernels.size.d[3]))
 	out := w.emptyStrided(size, layout(size, last), t.dtype)
-	mark := w.pin(weight.inLayout(last))
-	w.pin(t.inLayout(last))
-	w.convScratch(c.product(kernel.FProp, t.size, weight.size, t.dtype, last))
+	mark := w.pin(kernels.inLayout(last))
+	w.pin(x.inLayout(last))
+	w.convScratch(c.product(kernel.FProp, x.size, kernels.size, t.dtype, last))
 	w.unpin(mark)
-	w.convWork(out, t, weight)
+	w.convWork(out, x, kernels)
+	c.dropImages(x, kernels)
 	n.backward(func(g *Tensor) []*Tensor { return convolutionBackward(n, g, input.get(), filter.get(), bias != nil, c) })
-	return n.result(out, t, weight, bias)
+	return n.result(out.signal(c), t, weight, bias)
 }
 
 // Patches is F.conv3d(t, weight, bias) with a kernel as large as each input, so that the result has one number per
@@ -89,6 +129,7 @@ func patchProduct(kind kernel.ConvKind, x, weight Shape, dt DType) kernel.Conv {
 func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Tensor {
 	w := g.w
 	var dx, dw, db *Tensor
+	g, x, weight = g.image(c), x.image(c), weight.image(c)
 	dy := g
 	if last := x.channelsLast(); g.channelsLast() != last {
 		dy = g.inLayout(last)
@@ -106,7 +147,8 @@ func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Te
 	if bias && n.needsGrad(2) {
 		db = g.reduce("sum", []int{0, 2, 3}, false, g.dtype)
 	}
-	return inputGrads(dx, dw, db)
+	c.dropImages(g, x, weight)
+	return inputGrads(dx.signal(c), dw.signal(c), db)
 }
 
 func convInputGrad(dy *Tensor, size Shape, weight *Tensor, c Conv) *Tensor {
@@ -136,7 +178,7 @@ func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool
 	return kernel.Conv{
 		Kind: kind, Type: dt.Kernel(), Last: last, Batch: x.d[0], Channels: x.d[1], Filters: weight.d[0],
 		Size: kernel.Pair{H: x.d[2], W: x.d[3]}, Kernel: kernel.Pair{H: weight.d[2], W: weight.d[3]},
-		Stride: c.Stride, Padding: c.Padding, Groups: c.Groups,
+		Stride: c.Stride, Padding: c.Padding, Groups: c.Groups, Line: c.line,
 	}
 }
 

@@ -78,22 +78,31 @@ func (w *World) groupNormGrad(g, x, weight *Tensor, stat Shape, want [3]bool) (d
 
 // UpsampleNearest is F.interpolate(t, size, mode="nearest") of images. Autocast casts its argument to float32.
 func (t *Tensor) UpsampleNearest(height, width int) *Tensor {
-	return t.inFloat32(func(t *Tensor) *Tensor { return t.upsampleNearest(height, width) })
+	return t.inFloat32(func(t *Tensor) *Tensor { return t.upsampled("upsample_nearest2d", height, width) })
 }
 
-func (t *Tensor) upsampleNearest(height, width int) *Tensor {
+// UpsampleBilinear is F.interpolate(t, size, mode="bilinear") of images. Autocast casts its argument to float32.
+func (t *Tensor) UpsampleBilinear(height, width int) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor { return t.upsampled("upsample_bilinear2d", height, width) })
+}
+
+// upsampled keeps the layout of its argument, and its gradient that of the incoming one.
+func (t *Tensor) upsampled(op string, height, width int) *Tensor {
 	w := t.w
-	n := w.record("UpsampleNearest2DBackward0", t)
-	w.Op("upsample_nearest2d")
+	n := w.record(op+"_backward", t)
+	w.Op(op)
 	was, last := t.size, t.channelsLast()
 	size := was.With(2, height).With(3, width)
 	out := w.emptyStrided(size, layout(size, last), t.dtype)
 	w.Launch(out, t)
 	n.backward(func(g *Tensor) []*Tensor {
-		w.Op("upsample_nearest2d_backward")
+		w.Op(op + "_backward")
 		last := g.channelsLast()
 		dx := w.emptyStrided(was, layout(was, last), g.dtype)
-		mark := w.pin(g.inLayout(last))
+		mark := w.pin(g)
+		if op != "upsample_bilinear2d" || was != size { // otherwise the gradient is copied as it is
+			w.pin(g.inLayout(last))
+		}
 		w.Launch(dx, g)
 		w.unpin(mark)
 		return inputGrads(dx)

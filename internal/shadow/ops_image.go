@@ -2,11 +2,13 @@
 
 package shadow
 
+import "math/bits"
+
 // Ops of image models other than convolutions.
 
 // BatchNorm is F.batch_norm in training: it allocates the result, and the batch's mean and reciprocal standard
 // deviation in float32. cuDNN runs it, except for bfloat16, for which PyTorch has its own kernels; the memory is
-// the same.
+// the same, unless the image has its channels last.
 func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tensor {
 	w := t.w
 	n := w.record("BatchNormBackward", t, weight, bias)
@@ -18,6 +20,10 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 	out := t.EmptyLike(t.dtype)
 	mean := w.Empty(runningMean.size, Float32)
 	invstd := w.Empty(runningMean.size, Float32)
+	native := t.dtype == BFloat16 && t.channelsLast()
+	if native {
+		w.batchNormScratch(t.size, 4)
+	}
 	w.launchBatchNorm(BatchNorming, out, t, t)
 	n.save(mean)
 	n.save(invstd)
@@ -26,6 +32,12 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 		w.Op("batch_norm_backward")
 		x := input.get()
 		mark := w.pin(g.like(x))
+		if native {
+			dx, dw, db := w.batchNormGrad(x, weight)
+			w.launchBatchNorm(BatchNormingBack, dx, g, x, g, x)
+			w.unpin(mark)
+			return inputGrads(dx, dw, db)
+		}
 		dx := x.EmptyLike(x.dtype)
 		dw := w.Empty(weight.size, weight.dtype)
 		db := w.Empty(weight.size, weight.dtype)
@@ -35,6 +47,41 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 	})
 	return n.result(out, t)
 }
+
+// batchNormGrad is PyTorch's own kernel for channels last: two sums for each channel come before the gradients.
+func (w *World) batchNormGrad(x, weight *Tensor) (dx, dw, db *Tensor) {
+	sums := [2]*Tensor{w.Empty(weight.size, Float32).Hold(), w.Empty(weight.size, Float32).Hold()}
+	dw, db = w.Empty(weight.size, weight.dtype), w.Empty(weight.size, weight.dtype)
+	w.batchNormScratch(x.size, 2)
+	dx = x.EmptyLike(x.dtype)
+	sums[1].Drop()
+	sums[0].Drop()
+	return dx, dw, db
+}
+
+// batchNormScratch allocates what the blocks of a kernel for channels last leave for each other: a number of float32 sums
+// for each channel and block, and a counter for each tile of channels. The shape of the grid is flexible_launch_configs
+// (aten/src/ATen/native/cuda/Normalization.cuh, 2.11).
+func (w *World) batchNormScratch(size Shape, sums int) {
+	const tile, each, threads, most, least = 32, 16, 512, 128, 8
+	channels := size.d[1]
+	rows := size.Numel() / channels
+	x := min(lastPow2(channels), tile)
+	y := min(lastPow2((rows+each-1)/each), threads/x)
+	if x*y != threads {
+		x = min(lastPow2(channels), threads/y)
+	}
+	blocks := min((rows+y*each-1)/(y*each), most)
+	if blocks < least {
+		return
+	}
+	partials := w.Empty(Dims(sums*channels*blocks), Float32).Hold()
+	w.Scratch(uint64((channels+x-1)/x) * 4)
+	partials.Drop()
+}
+
+// lastPow2 is the largest power of two that is at most n.
+func lastPow2(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
 
 // like returns t in the layout of o, an image of the same shape.
 func (t *Tensor) like(o *Tensor) *Tensor { return t.inLayout(o.channelsLast()) }
@@ -123,6 +170,26 @@ func (t *Tensor) StochasticDepth(p float64) *Tensor {
 // AvgPool2d is F.avg_pool2d.
 func (t *Tensor) AvgPool2d(kernel int, c Conv) *Tensor {
 	return t.Resampled("avg_pool2d", c.out(t.size.d[2], kernel), c.out(t.size.d[3], kernel), true)
+}
+
+// UpsampleBicubic is F.interpolate(t, size, mode="bicubic") of float32 images. Whatever the layout of its argument, the
+// result and the gradient are channels first, and the kernel for the gradient works on a row-major copy.
+func (t *Tensor) UpsampleBicubic(height, width int) *Tensor {
+	w := t.w
+	n := w.record("UpsampleBicubic2DBackward0", t)
+	w.Op("upsample_bicubic2d")
+	from := t.size
+	out := w.Empty(from.With(2, height).With(3, width), t.dtype)
+	w.Launch(out, t)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.Op("upsample_bicubic2d_backward")
+		dx := w.Empty(from, g.dtype)
+		mark := w.pin(g.Contiguous())
+		w.Launch(dx, g)
+		w.unpin(mark)
+		return inputGrads(dx)
+	})
+	return n.result(out, t)
 }
 
 // Resampled returns an image with another height and width: the result of average pooling, which saves its input, or of

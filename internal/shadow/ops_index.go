@@ -94,7 +94,7 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 		w.Op("new_zeros")
 		zeros := w.Empty(from, g.dtype).Hold()
 		out := w.unlessInPlace("index_put", zeros)
-		w.indexPut(1, kept.get().Numel(), from.d[0])
+		w.indexPut(1, kept.get().Numel(), from.d[0], g)
 		w.Launch(out, g)
 		if out == zeros {
 			return inputGrads(zeros.loosen())
@@ -106,19 +106,23 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 }
 
 // indexPut allocates the workspace of index_put_(accumulate=True) (native/cuda/Indexing.cu) with this many index
-// tensors of n elements. Negative indices are converted; then the tensors are scaled, added and sorted.
-func (w *World) indexPut(indices, n, rows int) {
+// tensors of n elements. Negative indices are converted; then the tensors are scaled, added and sorted. Values in another
+// order are copied into rows.
+func (w *World) indexPut(indices, n, rows int, values *Tensor) {
 	index := func() *storage { return w.alloc(uint64(n) * 8) }
 	linear := w.linearIndex(index)
 	for range indices - 1 {
 		w.release(w.linearIndex(index))
 	}
+	mark := w.pin(values.Contiguous())
 	sorted, original := index(), index()
 	places := index()
 	w.kernelScratch(w.Rules.Sort(n, bits.Len(uint(max(rows-1, 1)))))
-	for _, m := range []*storage{places, original, sorted, linear} {
+	for _, m := range []*storage{places, original, sorted} {
 		w.release(m)
 	}
+	w.unpin(mark)
+	w.release(linear)
 }
 
 // linearIndex converts the negative indices of a tensor and scales it. Checking the range computes the minimum and

@@ -29,7 +29,7 @@ func (t *Tensor) MaskedSome(mask *Tensor, count int) *Tensor {
 		out := w.unlessInPlace("index_put", zeros)
 		places := w.nonzero(kept.get(), count)
 		if mask.size.n == 1 {
-			w.indexPut(1, count, count)
+			w.indexPut(1, count, count, g)
 			w.release(places)
 		} else {
 			w.indexPutAt(places, mask.size.n, count, mask.Numel())

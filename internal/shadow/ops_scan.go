@@ -56,25 +56,42 @@ func (g *Tensor) clampGrad(self *Tensor, dt DType) *Tensor {
 	return out
 }
 
-// PadDim is F.pad with zeros along one dimension. With no padding it makes a copy. An image keeps its layout.
+// PadDim is F.pad with zeros along one dimension.
 func (t *Tensor) PadDim(dim, before, after int) *Tensor {
-	dim = t.size.at(dim)
-	length := t.size.d[dim]
+	return t.padded(pad{t.size.at(dim), before, after})
+}
+
+// PadPlane is F.pad(t, (0, 0, 0, right, 0, below)) of images with their channels in the last dimension.
+func (t *Tensor) PadPlane(below, right int) *Tensor {
+	return t.padded(pad{1, 0, below}, pad{2, 0, right})
+}
+
+// pad is the number of zeros before and after a dimension.
+type pad struct{ dim, before, after int }
+
+// padded is constant_pad_nd. With no padding it makes a copy. An image keeps its layout.
+func (t *Tensor) padded(pads ...pad) *Tensor {
 	n := t.w.record("ConstantPadNdBackward0", t)
 	t.w.Op("constant_pad_nd")
+	size, more := t.size, 0
+	for _, p := range pads {
+		size.d[p.dim] += p.before + p.after
+		more += p.before + p.after
+	}
 	var out *Tensor
-	if before == 0 && after == 0 {
+	if more == 0 {
 		out = t.EmptyLike(t.dtype)
 	} else {
-		size := t.size.With(dim, length+before+after)
-		stride := size.contiguous()
-		if t.channelsLast() {
-			stride = layout(size, true)
-		}
-		out = t.w.emptyStrided(size, stride, t.dtype)
+		out = t.w.emptyStrided(size, layout(size, t.channelsLast()), t.dtype)
 	}
 	t.w.Launch(out, t)
-	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.Slice(dim, before, before+length).Clone()) })
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor {
+		for _, p := range pads {
+			g = g.Slice(p.dim, p.before, p.before+from.d[p.dim])
+		}
+		return inputGrads(g.Clone())
+	})
 	return n.result(out, t)
 }
 

@@ -354,7 +354,14 @@ func Cat(dim int, ts ...*Tensor) *Tensor {
 	}
 	n := w.record("CatBackward0", ts...)
 	w.Op("cat")
+	last := size.n == 4
+	for _, t := range ts {
+		last = last && t.channelsLast()
+	}
 	out := w.Empty(size, dt)
+	if last { // images that are all channels last
+		out.stride = layout(size, true)
+	}
 	w.Launch(out, out)
 	n.backward(func(g *Tensor) []*Tensor {
 		grads, at := make([]*Tensor, len(ends)), 0

@@ -58,6 +58,7 @@ func (r *run) predict(keeps bool) *shadow.Tensor {
 		r.s.Evaluation.Learn(out.Logits.Bytes())
 	}
 	out.Loss.Drop()
+	out.Encoded.Drop()
 	b.Drop()
 	return out.Logits
 }

@@ -321,14 +321,17 @@ func (r *run) namesOf() func(l script.Loading) []string {
 func (r *run) batchFields(m family.Model) (out []script.Field) {
 	r.w.OnHost(func() {
 		b := m.Batch()
-		labels, called := "labels", r.s.Model.VisionInputs()
+		labels, called, sound := "labels", r.s.Model.VisionInputs(), "input_features"
+		if b.Sound != nil && b.Sound.Dim() == 2 {
+			sound = "input_values"
+		}
 		if b.Ends != nil {
 			labels = "start_positions"
 		}
 		for _, f := range []struct {
 			name string
 			of   *shadow.Tensor
-		}{{"input_ids", b.IDs}, {"attention_mask", b.Mask}, {called.Kinds, b.Kinds}, {"pixel_values", b.Pixels}, {called.Grid, b.Grid}, {called.Tiles, b.Tiles}, {labels, b.Labels}, {"end_positions", b.Ends}} {
+		}{{"input_ids", b.IDs}, {"attention_mask", b.Mask}, {called.Kinds, b.Kinds}, {"pixel_values", b.Pixels}, {called.Grid, b.Grid}, {called.Tiles, b.Tiles}, {sound, b.Sound}, {labels, b.Labels}, {"end_positions", b.Ends}} {
 			if f.of != nil {
 				field := script.Field{Name: f.name, Size: f.of.Sizes(), DType: f.of.DType()}
 				if b.IDs != nil {
@@ -497,8 +500,8 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	if b.Labels != nil && b.Labels.Dim() == 2 {
 		n.shape.TargetSeq = b.Labels.Size(1)
 	}
-	if b.Pixels != nil && b.IDs == nil {
-		n.shape.Batch = b.Pixels.Size(0)
+	if input := cmp.Or(b.Pixels, b.Sound); input != nil && b.IDs == nil {
+		n.shape.Batch = input.Size(0)
 	}
 	r.w.Eval, r.w.Undropped, r.w.Unadapted = mode.Eval, mode.Undropped, mode.Unadapted
 	out.Loss = n.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()

@@ -107,7 +107,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	}
 	str := func(k string) string { s, _ := c[k].(string); return s }
 	s := &setup.Setup{Model: setup.Model{Config: cfg}, Batch: num("batch", 1), Seq: num("seq", 0), Precision: str("precision"), Steps: 2, Attention: "sdpa"}
-	s.Model.Head = map[string]string{"causal": "causal-lm", "masked": "masked-lm", "plain": "encoder", "seq2seq": "seq2seq-lm", "image": "image-classification", "vision": "causal-lm",
+	s.Model.Head = map[string]string{"causal": "causal-lm", "masked": "masked-lm", "plain": "encoder", "seq2seq": "seq2seq-lm", "image": "image-classification", "vision": "causal-lm", "speech": "seq2seq-lm", "segment": "semantic-segmentation",
 		"texts": "sequence-classification", "tokens": "token-classification", "question": "question-answering", "choice": "multiple-choice"}[str("head")]
 	if c["model"] == "torchvision" {
 		s.Model = setup.Model{Name: "torchvision/" + str("arch"), Head: "image-classification"}
@@ -199,6 +199,9 @@ func caseSetup(c map[string]any) *setup.Setup {
 
 // imagesOf sets the images and the frozen parts of a recorded case.
 func imagesOf(s *setup.Setup, c map[string]any) {
+	if size, ok := c["image_size"].([]any); ok && c["images"] == nil {
+		s.ImageSize, s.ImageWidth = int(size[0].(float64)), int(size[1].(float64))
+	}
 	if n, ok := c["images"].(float64); ok {
 		size := c["image_size"].([]any)
 		s.Images, s.ImageSize, s.ImageWidth = int(n), int(size[0].(float64)), int(size[1].(float64))

@@ -26,6 +26,31 @@ func (l *Conv2d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.Conv2d(l.Weight, l.Bias, l.Conv)
 }
 
+// Conv1d is nn.Conv1d.
+type Conv1d struct {
+	shadow.Path
+	shadow.Conv
+	Weight, Bias *shadow.Tensor // (out, in / groups, length) and (out); Bias may be nil
+}
+
+// Conv1d makes an nn.Conv1d.
+func (b *Builder) Conv1d(at string, in, out, kernel int, c shadow.Conv, bias bool) *Conv1d {
+	l := &Conv1d{Path: shadow.Path(at), Conv: c}
+	l.Weight = b.Parameter(at+".weight", out, in/c.Groups, kernel)
+	if bias {
+		l.Bias = b.Parameter(at+".bias", out)
+	}
+	return l
+}
+
+// Call is conv(x).
+func (l *Conv1d) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(l, x) }
+
+// Forward is nn.Conv1d.forward.
+func (l *Conv1d) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
+	return x.Conv1d(l.Weight, l.Bias, l.Conv)
+}
+
 // Patches is an nn.Conv3d whose kernel covers the whole of each input, a patch of an image over a few frames.
 type Patches struct {
 	shadow.Path
