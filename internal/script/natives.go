@@ -51,6 +51,8 @@ func (in *interpreter) callName(path string, a arguments) value {
 	case configClass(path):
 		in.loads(path, "", a)
 		return newConfig(a)
+	case outputClass(path) && len(a.pos) == 0:
+		return recordOf(in, a)
 	case visionModel(path, a) != "" && in.survey != nil && !in.survey.known:
 		in.sawModel(Sighting{Name: "torchvision/" + visionModel(path, a)})
 	case strings.HasPrefix(path, "torchvision.models.") && in.images():
@@ -80,6 +82,9 @@ func (in *interpreter) callName(path string, a arguments) value {
 	}
 	return unknown{}
 }
+
+// outputClass reports whether a dotted name is a class of what models return, all of which are ModelOutputs.
+func outputClass(path string) bool { return strings.HasPrefix(path, "transformers.modeling_outputs.") }
 
 // visionModel returns the name of the model that a torchvision function makes, or "" if it makes none or the name
 // is unknown.

@@ -89,6 +89,37 @@ func TestOwnModel(t *testing.T) {
 	}
 }
 
+const ownHead = `
+import torch
+from torch import nn
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x, labels=None):
+        logits = self.head(x)
+        return SequenceClassifierOutput(loss=nn.functional.cross_entropy(logits, labels), logits=logits)
+
+model = Net().cuda()
+opt = torch.optim.AdamW(model.parameters())
+for i in range(2):
+    out = model(torch.zeros(2, 8, device="cuda"), labels=torch.zeros(2, dtype=torch.long, device="cuda"))
+    out.loss.backward()
+    opt.step()
+    opt.zero_grad()
+`
+
+// TestModelOutput follows a model that returns one of transformers' classes of outputs.
+func TestModelOutput(t *testing.T) {
+	res := followSource(t, ownHead, nil)
+	if len(res.Notes) > 0 || res.Updates != 2 || res.Backwards != 2 || res.Graded != 2 {
+		t.Errorf("%d updates, %d backward passes, %d gradients, notes %q", res.Updates, res.Backwards, res.Graded, res.Notes)
+	}
+}
+
 // TestUnknownCount checks that a loop whose count is in an unreadable file is followed for a few iterations, with
 // a note.
 func TestUnknownCount(t *testing.T) {

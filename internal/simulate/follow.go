@@ -62,6 +62,9 @@ func (r *run) follow() error {
 	if why := r.unfollowedModel(res); why != nil {
 		return why
 	}
+	if r.builder != nil && res.Updates > 0 && res.Backwards == 0 && len(res.Trained) > 0 {
+		return setup.Wrong("{loop} %s: no backward pass was found before its first update%s, because a part of it cannot be followed; record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
+	}
 	if res.Updates == 0 {
 		return noUpdate{setup.Wrong("{loop} %s: no optimizer update was found in it%s; use a built-in loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)}
 	}

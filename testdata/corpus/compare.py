@@ -79,7 +79,7 @@ class Check:
             took = f"a loop of {self.setup['loop']}" if self.setup.get("loop") in ("trainer", "script") else ""
         if self.got["system"] == "trl program" and "TrainingArguments" in took and "SFTConfig" not in {v for k, v, _ in self.facts if k.endswith("(call)")}:
             return  # then TRL's trainer uses the defaults of the arguments class it is given
-        if self.got["system"] == "sentence-transformers" and self.got["kind"] == "program" and "loop of" in self.shown:
+        if self.got["system"] in ("sentence-transformers", "trl program") and self._followed():
             return  # the simulation follows the program into its library
         if self.got["kind"] == "program" and self.noted("the program takes its settings from flags; the flags in", "in its documentation"):
             return  # a command that starts the program is read instead, and a note says so
@@ -134,6 +134,7 @@ class Check:
 
     def objective(self):
         seen = set()
+        self._hidden_objective(seen)
         for k, v, _ in self.facts:
             leaf = k.split(".")[-1].lower()
             if leaf == "_component_" and not k.startswith(("loss", "model")):
@@ -148,6 +149,16 @@ class Check:
                 self._objective(leaf, v, "no training", seen)
             elif leaf in ("num_labels", "num_generations", "reward_funcs", "ref_model", "dpo_beta", "simpo_gamma", "orpo_alpha") and v and k in (leaf, f"model.{leaf}", f"training.{leaf}"):
                 self._objective(leaf, v, leaf, seen)
+
+    # Keys that only another objective has, by what they mean.
+    _HIDDEN = {"pre_seq_len": "prefix", "simcse_dropout": "embeddings", "pooling_mode": "embeddings", "bidirectional": "attention in both directions", "mlm_probability": "masked-lm"}
+
+    def _hidden_objective(self, seen):
+        """Checks keys that belong to an objective without naming it."""
+        for k, v, _ in self.facts:
+            name = self._HIDDEN.get(k.split(".")[-1].lower().replace("-", "_"))
+            if name and v and not _false(v) and not k.startswith(("(code)", "(default)")) and not self._followed() and not (name == "masked-lm" and re.search("bert|electra|mpnet|mini-?lm", self.setup["model"].lower())):
+                self._objective(k, v, name, seen)
 
     def _objective_word(self, key, value, seen):
         low = re.sub(r"\.py$", "", value.lower())
@@ -180,6 +191,8 @@ class Check:
         """Reports whether the answer is for a trainer with this objective."""
         if name in ("preferences", "reward") and self._followed() and self.got["system"] == "trl program":
             return True
+        if name == "distillation" and self._followed() and self.got["system"] == "sentence-transformers":
+            return True  # the teacher's scores are in the data, or the program computes them
         return name in self._LOOPS and re.search(f"loop of {self._LOOPS[name]}", self.shown)
 
     def model(self):
@@ -271,7 +284,9 @@ class Check:
         on += [] if off else [x for x in own("lora_r", "lora_rank", "lora_dim") if _int(x[1])]
         on += [x for x in self.facts if x[0] in ("(call)", "(code).(call)") and x[1] in ("get_peft_model", "LoraConfig") and self.got["kind"] == "program" and not self.noted("from flags, which are counted with their defaults")]
         on += [x for x in self.facts if re.search(r"_component_$", x[0]) and "lora" in str(x[1]).lower()]
-        followed = self.got["kind"] == "program" and "loop of a" in re.sub(r"loop of \S*\.py", "loop of a", self.got["shown"]) and re.search(r"trained \(\d", self.got["shown"])
+        followed = self._followed() and (re.search(r"trained \(\d", self.got["shown"]) or self._optional(on))
+        if on and all(x[0] in ("(call)", "(code).(call)") for x in on) and self._says_off("lora", "use_lora"):
+            on = []  # the adapters are made in a branch that is not executed
         if on and not rank and not followed and not self.noted("lora", "adapter", "peft"):  # a followed program adds its adapters itself
             self.say("LoRA is not in the answer", *on[0])
         ranks = [x for x in own("lora_r", "lora_rank") if _int(x[1])] + [x for x in self.facts if x[0] == "LoraConfig.r" and _int(x[1])]
@@ -280,11 +295,21 @@ class Check:
         if rank and off and not on:
             self.say("LoRA in the answer, none in the file", "rank", rank)
 
+    def _optional(self, on):
+        """Returns whether a program creates its adapters only if one of its switches, which is off by default, is on."""
+        return all(x[0] in ("(call)", "(code).(call)") for x in on) and any(_false(v) for _, v, _ in self.values("use_lora", "use_peft", "lora", "use_qlora"))
+
+    def _says_off(self, *names):
+        """Returns whether the run's config, which the answer names, turns a switch off."""
+        path = self.setup["files"].split(" (")[0]
+        return path != self.got["path"] and any(_false(v) for k, v, _ in self.facts if k.split(".")[-1] in names)
+
     def bits(self):
         four = [x for x in self.values("load_in_4bit", "use_4bit", "use_4bit_quantization", "q_lora", "use_qlora", "load_4bit") if _true(x[1])]
         four += [x for x in self.values("quantization_bit", "bits", "quant_bits", "quantization_bits") if _int(x[1]) == 4]
         four += [x for x in self.values("quantize", "adapter", "load_precision", "train_mode", "method") if re.search(r"nf4|qlora|fp4", str(x[1]).lower())]
         eight = [x for x in self.values("load_in_8bit", "use_8bit", "load_8bit") if _true(x[1])] + [x for x in self.values("quantization_bit", "bits", "quant_bits") if _int(x[1]) == 8]
+        four += [x for x in self.values("gptq", "quantization_method", "quant_method") if _true(x[1]) or str(x[1]).lower() in ("gptq", "awq")]
         own = lambda found: [x for x in found if not x[0].startswith(("(code)", "(default)"))]
         if any(_false(v) for _, v, _ in self.values("q_lora", "use_qlora", "qlora")):
             return  # the code that quantizes is in a branch that is not executed
@@ -344,7 +369,9 @@ class Check:
                         self.say(f"not used and not noted: {top}", k, v)
 
     def _shown(self, leaf, value):
-        if leaf == "image_max_pixels":
+        if leaf == "image_min_pixels":
+            return bool(self.setup.get("pixels"))  # the answer is for the largest image, to which the least size does not apply
+        if leaf in ("image_max_pixels", "image_resolution"):
             return self.setup.get("pixels") and self.setup["pixels"] <= (_int(value) or 0)
         if leaf in ("freeze_vit", "freeze_aligner", "freeze_vision_tower", "freeze_multi_modal_projector"):
             return "vision projector frozen" in self.shown  # and the tower before it, of which it is the end

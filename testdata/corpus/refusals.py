@@ -82,6 +82,12 @@ def _cannot_run(root, got, facts, text):
         return "helpful", [("the rank is in the program", text[:160])]
     if "weights are simulated on one GPU and under ddp" in text or "it runs token by token, which is simulated " in text or re.search(r"it is not known which layers of \S+ are quantized", text):
         return "helpful", [("not simulated: " + shape(text)[:90], text[:160])]
+    m = re.search(r"(\S+):\d+: (\w+) is a model class of the project's own, and its code cannot be followed", text)
+    if m and m.group(2) in reading.text_of(os.path.join(root, m.group(1))):
+        return "helpful", [("a model class of the project's own: " + m.group(2), text[:160])]
+    m = re.search(r"(\S+):(\d+): (?:the number of texts in a sample depends on the data|this loss scores all documents of a query|the loss of this trainer is not one that snug knows)", text)
+    if m and re.search(r"Trainer\(|fit\(|smart_batching|loss", "\n".join(reading.text_of(os.path.join(root, m.group(1))).splitlines()[max(int(m.group(2)) - 2, 0):int(m.group(2)) + 30])):
+        return "helpful", [("the texts of a sample, or a loss of the project's own: " + shape(text)[:80], text[:160])]
     m = re.search(r": ((?:\w+\.)*\w+) is not a model that snug knows", text)
     named = re.search(r"([\w./-]+\.ya?ml):\d+: ", text)
     if m and (_in_files(root, got, facts, m.group(1)) or named and _in_files(root, dict(got, path=named.group(1)), facts, m.group(1))):

@@ -84,7 +84,7 @@ def shown(report):
         if line.startswith("  reserved"):
             break
         kept.append(line)
-    return re.sub(r"(?<=, )([^,\n]+) loop(?=[,\n])", r"loop of \1", "\n".join(kept))
+    return re.sub(r"(?<=,[ \n])([^,\n]+) loop(?=[,\n])", r"loop of \1", "\n".join(kept))
 
 
 SHARDINGS = r"(ddp|fsdp1|fsdp2(?:-noreshard)?|zero1(?:-deepspeed)?|zero2|zero3)"

@@ -46,6 +46,9 @@ class Setup(unittest.TestCase):
         self.assertTrue(got["checkpointing"])
 
 
+    def test_a_loop_at_the_start_of_a_line(self):
+        self.assertIn("\nloop of trl-dpo,", score.shown("batch 2 of 64 tokens,\ntrl-dpo loop, adamw,\n  reserved"))
+
     def test_bits_heads_and_images(self):
         got = score.setup(REPORT.format(path="a.yaml", system="Axolotl", more="8-bit weights, question-answering head, 1 image of 512x512 per sample, "))
         self.assertEqual([got[k] for k in ("bits", "head", "pixels")], ["8", "question-answering", 262144])
@@ -68,7 +71,7 @@ class Verdict(unittest.TestCase):
 
     def test_what_the_header_shows_is_right(self):
         for line, more in (("load_in_8bit: true", "8-bit weights, "), ("task_type: squad", "question-answering head, "), ("rl: dpo", "loop of axolotl-dpo, "), ("orpo_alpha: 0.1", "loop of trl-orpo, "),
-                           ("image_max_pixels: 262144", "1 image of 512x512 per sample, "), ("freeze_vision_tower: true", "vision projector frozen, ")):
+                           ("image_max_pixels: 262144", "1 image of 512x512 per sample, "), ("image_resolution: 262144", "1 image of 512x512 per sample, "), ("image_min_pixels: 784", "1 image of 512x512 per sample, "), ("freeze_vision_tower: true", "vision projector frozen, ")):
             shown = REPORT.format(path="run.yaml", system="Axolotl", more=more)
             self.assertEqual(self.judged(self.BASE + line + "\n", shown=shown), ("right", []), line)
             self.assertEqual(self.judged(self.BASE + line + "\n")[0], "wrong", line)
@@ -80,7 +83,7 @@ class Verdict(unittest.TestCase):
 
     def test_each_difference_is_found(self):
         for line, cause in (("adapter: qlora", "LoRA is not in the answer"), ("rl: dpo", "objective: preferences"), ("qat:\n  weight_dtype: int4", "not used and not noted: qat"),
-                            ("optimizer: lion_pytorch", "optimizer"), ("load_in_8bit: true", "8-bit weights are not in the answer"), ("tensor_parallel_size: 2", "layers or samples split over GPUs")):
+                            ("optimizer: lion_pytorch", "optimizer"), ("load_in_8bit: true", "8-bit weights are not in the answer"), ("pre_seq_len: 40", "objective: prefix"), ("mlm_probability: 0.8", "objective: masked-lm"), ("tensor_parallel_size: 2", "layers or samples split over GPUs")):
             kind, found = self.judged(self.BASE + line + "\n")
             self.assertEqual(kind, "wrong", line)
             self.assertIn(cause, [c for c, _ in found])
@@ -113,6 +116,10 @@ class Verdict(unittest.TestCase):
                 ("x: 1", "model: run.yaml:1: --model is not known: it takes several values in turn: a, b; give --model NAME", "helpful"),
                 ("x: 1", 'run.yaml:1: model.name "who/llama-7b-x" is not known; it is neither built in', "unhelpful")):
             self.assertEqual(self.judged(text, "refused", error=error)[0], kind, error)
+        own = "run.yaml:1: OwnForCausalLM is a model class of the project's own, and its code cannot be followed; record the run"
+        self.assertEqual([self.judged(text, "refused", error=own)[0] for text in ("m = OwnForCausalLM()", "m = Other()")], ["helpful", "unhelpful"])
+        texts = "run.yaml:1: the number of texts in a sample depends on the data; give it with --positives"
+        self.assertEqual([self.judged(text, "refused", error=texts)[0] for text in ("t = SomeTrainer(x)", "x = 1")], ["helpful", "unhelpful"])
         self.assertEqual(self.judged(self.BASE + "rl: dpo\n", "refused", error="training: run.yaml:7: rl dpo trains on pairs; this is not estimated")[0], "helpful")
 
 

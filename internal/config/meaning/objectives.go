@@ -29,7 +29,7 @@ func (r *Run) otherObjective() []Missing {
 	if r.followsAnswers() || r.followsSentences() {
 		return nil
 	}
-	for _, look := range []func(*projects.Source) *Missing{otherProgram, r.otherClass, otherKey, onlyPredicts} {
+	for _, look := range []func(*projects.Source) *Missing{otherProgram, r.otherClass, otherKey, r.bothDirections, onlyPredicts} {
 		for _, s := range r.SourcesRead() {
 			if m := look(s); m != nil {
 				return []Missing{*m}
@@ -223,12 +223,37 @@ func sectionAndKey(parts []string) string { return strings.Join(parts[max(len(pa
 // value that names another objective.
 func otherKey(s *projects.Source) *Missing {
 	for _, v := range s.OwnValues() {
+		if n := len(v.Path); n > 1 && systems.NamesData(v.Path[n-2]) {
+			continue // a data set, whose name does not tell what is trained on it
+		}
 		where := fmt.Sprintf("%s:%d", s.File, v.Value.Line)
 		if does := systems.ObjectiveOfKey(v.Parts[len(v.Parts)-1]); does != "" && isOn(v.Value) {
 			return refusedFor(where, v.Path.String(), "belongs to a run that "+does)
 		}
 		if does := systems.ObjectiveOfValue(sectionAndKey(v.Parts), textOf(v)); does != "" {
 			return refusedFor(where, v.Path.String()+" "+textOf(v), does)
+		}
+	}
+	return nil
+}
+
+// bothDirections returns the refusal of a file that trains a decoder on masked tokens, or lets its tokens attend to later ones.
+// Both need layers of the program's own.
+func (r *Run) bothDirections(s *projects.Source) *Missing {
+	name, _ := r.Value("model").(string)
+	if name == "" || !setup.Trains(r.ModelName(name), "causal-lm") {
+		return nil
+	}
+	for _, v := range s.OwnValues() {
+		does := ""
+		switch strings.ReplaceAll(v.Parts[len(v.Parts)-1], "-", "_") {
+		case "mlm_probability":
+			does = "belongs to a run that predicts masked tokens, which this model cannot do without other attention"
+		case "bidirectional":
+			does = "lets tokens attend to later ones, with layers of the program's own"
+		}
+		if does != "" && isOn(v.Value) {
+			return refusedFor(fmt.Sprintf("%s:%d", s.File, v.Value.Line), strings.TrimSpace(v.Path.String()), does)
 		}
 	}
 	return nil

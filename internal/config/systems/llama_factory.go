@@ -97,6 +97,7 @@ func llamaFactoryUnsimulated(args string) []Key {
 		{Setting: "freeze.vision", Path: "freeze_vision_tower", Kind: Switch, Default: "true", Source: tuning + "; model/model_utils/visual.py"},
 		{Setting: "freeze.projector", Path: "freeze_multi_modal_projector", Kind: Switch, Default: "true", Source: tuning},
 		{Setting: "freeze.language", Path: "freeze_language_model", Kind: Switch, Default: "false", Source: tuning},
+		{Setting: "image.pixels", Path: "image_resolution", Kind: Whole, Unit: "pixels", Source: "llamafactory 0.9.1, hparams/model_args.py; data/mm_plugin.py: _preprocess_image"},
 		{Setting: "image.pixels", Path: "image_max_pixels", Kind: Whole, Unit: "pixels", Default: "589824", Source: model + "; data/mm_plugin.py: _preprocess_image"},
 		{Setting: "image.tiles", Path: "crop_to_patches", Kind: Switch, Default: "false", Source: model + "; data/mm_plugin.py: InternVLPlugin"},
 		{Setting: "noted", Path: "resize_vocab", Kind: Switch, Means: "adds tokens to the embeddings", Then: takesMore, Source: model},
@@ -114,5 +115,7 @@ func megatronKey(path string) Key {
 // factoryShell is the system of shell scripts that pass flags to LLaMA-Factory.
 var factoryShell = shellOf(&llamaFactory, startsFactory)
 
-// startsFactory matches LLaMA-Factory's command, and the program that was run directly until 0.7.
-var startsFactory = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:llamafactory-cli\s+train(?:\s|$)|src/train_bash\.py\b)`, "llamafactory-cli", "src/train_bash.py")
+// startsFactory matches LLaMA-Factory's command, the program that was run directly until 0.7, and its successor, which many
+// projects have under the same path; its flags tell it apart.
+var startsFactory = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:llamafactory-cli\s+train(?:\s|$)|src/train_bash\.py\b|src/train\.py\b(?:[^\n]*\\[ \t]*\n)*[^\n]*\s--finetuning_type\b)`,
+	"llamafactory-cli", "src/train_bash.py", "src/train.py")

@@ -22,7 +22,7 @@ var wordsOf = map[string]string{
 	"rollout": samplesFirst, "critic": samplesFirst,
 	"gkd": distils, "kd": distils, "opd": distils, "minillm": distils, "teacher": distils,
 	"distill": distils, "distil": distils, "distillation": distils, "distilling": distils,
-	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts,
+	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts, "simcse": comparesTexts,
 }
 
 // programWords are words that stand for an objective only in the names of programs, because models and layers
@@ -159,6 +159,12 @@ var otherModels = []Term{
 	{"ref_model_", comparesAnswers}, {"reference_model_", comparesAnswers}, {"ref_policy_", comparesAnswers},
 	{"reward_func", samplesFirst}, {"reward_weights_", samplesFirst}, {"pref_", comparesPairs}, {"train_group_size_", comparesTexts}, {"passage_", comparesTexts}, {"query_max_len_", comparesTexts},
 	{"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
+	{"pooling_mode_", comparesTexts}, {"pre_seq_len_", ownPrefix},
+}
+
+// NamesData reports whether a section's name says that its keys are about data: dataset_mixer has the names of data sets.
+func NamesData(section string) bool {
+	return slices.ContainsFunc(nameWords(section), func(w string) bool { return w == "dataset" || w == "datasets" || w == "data" })
 }
 
 // decides are words in keys whose values name the objective; ofOthers are words in keys whose values name other

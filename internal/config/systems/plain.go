@@ -66,6 +66,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "lora.alpha", Kind: Number}, "lora_alpha", "lora.alpha")
 	add(Key{Setting: "lora.dropout", Kind: Number}, "lora_dropout", "lora.dropout")
 	add(Key{Setting: "lora.targets", Kind: Names}, "lora_target_modules", "lora.target_modules", "lora.targets")
+	add(Key{Setting: "lora.save", Kind: Names}, "lora.modules_to_save", "lora_modules_to_save", "modules_to_save")
 	add(Key{Setting: "dist.kind", Kind: Word, Reads: lightningStrategies}, "strategy")
 	add(Key{Setting: "dist.world", Kind: Whole, Unit: "GPUs"}, "devices", "num_gpus", "n_gpus")
 	add(Key{Setting: "link", Kind: Link}, "deepspeed", "deepspeed_config")
