@@ -22,6 +22,10 @@ import (
 //   - Memory that follows the batch: a step is compared only with a later one whose batch is not larger in any
 //     dimension. While a curriculum increases lengths, no such pairs exist and there is no verdict; once the lengths
 //     have settled, the pairs are among the settled steps.
+//     Batches that vary without a trend cannot explain a trend of memory either: then a line through sizes is subtracted, and
+//     all points count.
+//   - Something that is kept for each shape of batch (a compiled graph): memory does not rise between two batches of a shape
+//     if no shape is new in between.
 //   - A cache that fills: the rises get smaller from part to part.
 //   - Slow waves: the window must end above everything seen before it, and memory must not have fallen by as much as half its rise
 //     more than once.
@@ -35,6 +39,8 @@ type point struct {
 	y     float64 // bytes
 	shape []int   // shape of the batch; nil if unknown
 	size  float64 // elements of the batch
+	key   uint64  // identifies the shape
+	kinds int     // number of different shapes so far
 }
 
 func newPoint(x, y float64, shape []int) point {
@@ -42,7 +48,7 @@ func newPoint(x, y float64, shape []int) point {
 	for _, d := range shape {
 		size *= float64(d)
 	}
-	return point{x, y, shape, size}
+	return point{x: x, y: y, shape: shape, size: size}
 }
 
 // near is the smallest size of a later batch, relative to the earlier one, at which the two are compared.
@@ -122,16 +128,26 @@ func (t test) passes(all, window []point) (trend, bool) {
 	if !t.rises(window) {
 		return trend{}, false
 	}
-	if r, ok := risesBetween(window, t.equal, t.pairs); ok && t.large(r) && r.equal(t.about) && t.fresh(r, all, window) && !t.swings(r, all, window) {
+	if r, ok := risesBetween(window, t.equal, t.pairs); ok && r.equal(t.about) && t.lasts(r, all, window) {
 		return r.trend(window), true
 	}
 	if t.certain == 0 || len(window) < noisyPoints {
 		return trend{}, false
 	}
-	if r, ok := risesBetween(window, t.certain, t.pairs); ok && t.large(r) && r.certain() && t.fresh(r, all, window) && !t.swings(r, all, window) {
+	if r, ok := risesBetween(window, t.certain, t.pairs); ok && r.certain() && t.lasts(r, all, window) {
 		return r.trend(window), true
 	}
+	if alike := withoutBatches(window); alike != nil {
+		if r, ok := risesBetween(alike, t.certain, t.pairs); ok && r.certain() && t.lasts(r, all, window) {
+			return r.trend(alike), true
+		}
+	}
 	return trend{}, false
+}
+
+// lasts reports whether rises are large, new, and not explained by new shapes.
+func (t test) lasts(r rises, all, window []point) bool {
+	return t.large(r) && t.fresh(r, all, window) && !t.swings(r, all, window) && !newShapesExplain(window, r.middle)
 }
 
 // rises reports whether the window ends higher than it begins, by at least as much as a trend above the floor would.

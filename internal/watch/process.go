@@ -24,6 +24,7 @@ type process struct {
 	steps   history // allocated bytes at the end of training steps
 	peaks   []stepPeak
 	cache   history // peak reserved bytes of training steps
+	kinds   kinds   // shapes of training steps
 	trained int     // training steps seen
 	steady  bool    // in at least one step after the first, memory did not rise
 	step    int     // number of the newest step
@@ -134,6 +135,7 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 		above = p.trainPeak // the reported peak is the evaluation's
 	}
 	at := newPoint(float64(s.N), float64(s.Allocated), s.Shape)
+	at.key, at.kinds = p.kinds.add(s.Shape)
 	p.steps.add(at)
 	if afterEval && p.evalLarger { // the next evaluation reuses what this one added
 		p.evalAdded += max(0, float64(s.PeakReserved)-p.newestReserved())
