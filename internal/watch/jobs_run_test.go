@@ -6,15 +6,20 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
 func TestExploreJobs(t *testing.T) {
+	only := os.Getenv("ONLY")
 	seeds, _ := strconv.Atoi(os.Getenv("SEEDS"))
 	base, _ := strconv.Atoi(os.Getenv("BASE"))
 	total, bad := 0, 0
 	h := healthy()
 	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if only != "" && !strings.Contains(name, only) {
+			continue
+		}
 		for s := range seeds {
 			j := newJob(uint64(s+base), name)
 			h[name](j)
@@ -54,6 +59,9 @@ func TestExploreJobs(t *testing.T) {
 		late, early, lost, off, half, miss, iv, never, n := 0, 0, 0, 0, 0, 0, 0, 0, 0
 		worst := 0.0
 		maxseen := 0
+		if only != "" && !strings.Contains(name, only) {
+			continue
+		}
 		for s := range seeds {
 			x := &leak{job: newJob(uint64(s+base), name), within: 60}
 			x.steps = 20000

@@ -103,7 +103,7 @@ func (j *job) events() (events []Event, oom int) {
 			others = j.other(t)
 		}
 		full := 1 - outside - others
-		if peak > full {
+		if peak > full || j.outside != nil && reserved > full { // PyTorch's cache is not released for others
 			add(Event{Kind: KindOOM, Message: "CUDA out of memory"})
 			add(Event{Kind: KindEnd})
 			return events, step
@@ -358,9 +358,22 @@ func healthy() map[string]func(*job) {
 				return 0
 			}
 		},
-		"communicators": func(j *job) { // a few buffers outside PyTorch, one after the other
-			each, n, part := 1+j.r.IntN(30), 2+j.r.IntN(4), j.between(0.002, 0.01)
-			j.outside = func(step int) float64 { return part * float64(min(step/each, n)) }
+		"communicators": func(j *job) { // a few buffers outside PyTorch, at different moments
+			at, part := 1, j.between(0.002, 0.01)
+			var firsts []int
+			for range 2 + j.r.IntN(5) {
+				at += 1 + j.r.IntN(40)
+				firsts = append(firsts, at)
+			}
+			j.outside = func(step int) float64 {
+				held := 0.0
+				for _, first := range firsts {
+					if step >= first {
+						held += part
+					}
+				}
+				return held
+			}
 		},
 	}
 }
@@ -449,12 +462,12 @@ func leaking() map[string]func(*leak) {
 		"another process comes": func(l *leak) { healthy()["another process comes and goes"](l.job); linear(l, rate(l)) },
 		"outside PyTorch": func(l *leak) {
 			part := l.between(0.001, 0.006)
-			l.within = 80
+			l.within, l.pace = 80, max(l.pace, 1.2)
 			l.outside = func(step int) float64 { return part * float64(step) }
 		},
 		"outside PyTorch, late": func(l *leak) {
 			part := l.between(0.001, 0.006)
-			l.begins, l.within = 200, 80
+			l.begins, l.within, l.pace = 200, 80, max(l.pace, 1.2)
 			l.outside = func(step int) float64 { return part * float64(max(0, step-l.begins)) }
 		},
 	}

@@ -34,6 +34,7 @@ type process struct {
 	curve   curve[StepPoint]
 
 	growths []growth // the last times that PyTorch reserved more
+	outside outside  // memory that PyTorch does not count
 
 	evaluating bool
 	evaluation evaluation // the running or newest evaluation
@@ -97,6 +98,7 @@ type stepPeak struct {
 // addStep adds a step and compares it with the prediction, if there is one.
 func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.seenStep = true
+	p.outside.addStep(s)
 	if s.PeakAllocated < s.Allocated {
 		s.PeakAllocated = s.Allocated
 	}
@@ -230,7 +232,7 @@ func (p *process) countStep(t float64, s Step) {
 // restart forgets the steps, because their numbering started again, as in the next trial of a search.
 func (p *process) restart() {
 	p.steps, p.cache, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, history{}, nil, 0, false, nil, nil
-	p.growths, p.evalPeak, p.evalAdded, p.trainPeak, p.steady = nil, 0, 0, 0, false
+	p.growths, p.evalPeak, p.evalAdded, p.trainPeak, p.steady, p.outside = nil, 0, 0, 0, false, outside{}
 }
 
 // staying returns the memory that stays allocated between steps.
@@ -276,6 +278,7 @@ func (p *process) addUsed(t float64, used int64) {
 	}
 	p.samples++
 	p.used = used
+	p.outside.addSample(used)
 	p.memory.add(newPoint(t, float64(used), nil))
 }
 
