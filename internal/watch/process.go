@@ -294,6 +294,9 @@ func (p *process) look(capacity float64) {
 	}
 	t := test{least: leastPoints, floor: floor, equal: 3, about: 0.15, certain: 4, pairs: 6}
 	got, ok := p.steps.find(t)
+	if !ok {
+		got, ok = p.findFast(t, capacity)
+	}
 	if ok {
 		p.leak, p.leaks, p.leaked = got, true, true
 		p.parting.grew(got)
@@ -306,6 +309,20 @@ func (p *process) look(capacity float64) {
 	if p.leaks && !p.shapes(recentSteps).varies {
 		p.fills, p.filling = p.cache.find(t)
 	}
+}
+
+// fastPoints is the shortest window for a leak that leaves no time for a longer one: 3 parts of 3.
+const fastPoints = 9
+
+// findFast searches the first steps for a leak so fast that memory would run out about when there are enough steps for the usual test.
+func (p *process) findFast(t test, capacity float64) (trend, bool) {
+	n := len(p.peaks)
+	if n < fastPoints || n >= leastPoints || capacity == 0 {
+		return trend{}, false
+	}
+	t.least, t.pairs, t.certain = fastPoints, 3, 0
+	got, ok := p.steps.find(t)
+	return got, ok && capacity-p.peaks[n-1].peak < leastPoints*got.slope
 }
 
 // stepSeconds returns the typical time of a recent step.
