@@ -42,7 +42,7 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	}
 	typical, most := p.wasted()
 	middle := at(room-typical, p.leak.slope, riskMiddle)
-	pause := p.leak.part / 2 // memory that grows in stairs runs out at the next stair
+	pause := p.leak.part // memory that grows in stairs runs out at a stair, and the newest one may have just begun
 	least := room - max(p.unused(), most) - segment - w.unknownOutside(p)
 	low, high := min(at(least, p.leak.high, riskLow), middle-pause), max(at(room, p.leak.low, riskHigh), middle+pause)
 	if p.evalPeak > 0 {

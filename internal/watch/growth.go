@@ -94,6 +94,7 @@ const (
 	agree       = 0.9  // fraction of the rises that must be about equal
 	positive    = 0.8  // fraction of the rises in each part that must be positive if they are not equal
 	slowest     = 0.4  // minimum rise of a part, relative to the average part
+	filled      = 0.5  // rise of the last part, relative to the first, below which something may be filling up
 	sameMoment  = 0.75 // fraction of the pairs that may include the same moment
 	certainty   = 6.0  // minimum rise of the whole window, in standard errors
 	partSigmas  = 2.5  // minimum rise of each part, in standard errors
@@ -389,6 +390,9 @@ func (r rises) certain() bool {
 	if mean < certainty*se {
 		return false
 	}
+	if r.fills() {
+		return false
+	}
 	for _, part := range r.parts {
 		up := 0
 		for _, s := range part {
@@ -402,6 +406,21 @@ func (r rises) certain() bool {
 		}
 	}
 	return true
+}
+
+// fills reports whether each part rises less than the one before it, and the last one significantly less than the first.
+func (r rises) fills() bool {
+	first, e := r.meanOf(r.parts[0])
+	before := first
+	for _, part := range r.parts[1:] {
+		m, _ := r.meanOf(part)
+		if m >= before {
+			return false
+		}
+		before = m
+	}
+	last, f := r.meanOf(r.parts[len(r.parts)-1])
+	return last < filled*first && first-last > 2*math.Hypot(e, f)
 }
 
 // mean returns the average slope over the parts, and its standard error.
