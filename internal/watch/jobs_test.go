@@ -103,12 +103,13 @@ func (j *job) events() (events []Event, oom int) {
 			others = j.other(t)
 		}
 		full := 1 - outside - others
-		if peak > full || j.outside != nil && reserved > full { // PyTorch's cache is not released for others
+		need := math.Ceil(peak*1.01*512) / 512                  // some memory is lost between blocks
+		if need > full || j.outside != nil && reserved > full { // PyTorch's cache is not released for others
 			add(Event{Kind: KindOOM, Message: "CUDA out of memory"})
 			add(Event{Kind: KindEnd})
 			return events, step
 		}
-		reserved = min(full, max(reserved, math.Ceil((peak*1.01)*512)/512, cached))
+		reserved = min(full, max(reserved, need, cached))
 		s := Step{N: step, Phase: Train, Shape: shape, Allocated: bytes(allocated), PeakAllocated: bytes(peak), Reserved: bytes(reserved), PeakReserved: bytes(reserved)}
 		if j.retries != nil {
 			s.Retries = j.retries(step)
@@ -143,7 +144,7 @@ func newJob(seed uint64, name string) *job {
 		h = h*1099511628211 + uint64(c)
 	}
 	r := rand.New(rand.NewPCG(h, 1871))
-	j := &job{r: r, card: int64(pick(r, 8, 12, 16, 24, 48, 80)) << 30, steps: 500 + r.IntN(700)}
+	j := &job{r: r, card: int64(pick(r, 8, 12, 16, 24, 48, 80)) << 30, steps: 300 + r.IntN(500)}
 	j.pace = 0.1 * math.Pow(20, r.Float64())
 	j.model, j.needs, j.holds = 0.1+0.3*r.Float64(), 0.15+0.2*r.Float64(), 0.02*r.Float64()
 	j.jitter = pick(r, 0, 1e-5, 1e-4, 1e-3)
