@@ -130,25 +130,31 @@ func (t test) passes(all, window []point) (trend, bool) {
 		return trend{}, false
 	}
 	if r, ok := risesBetween(window, t.equal, t.pairs); ok && r.equal(t.about) && t.lasts(r, all, window) {
-		return r.trend(window), true
+		return found(r, window, window)
 	}
 	if t.certain == 0 || len(window) < noisyPoints {
 		return trend{}, false
 	}
 	if r, ok := risesBetween(window, t.certain, t.pairs); ok && r.certain() && t.lasts(r, all, window) {
-		return r.trend(window), true
+		return found(r, window, window)
 	}
 	if alike := withoutBatches(window); alike != nil {
 		if r, ok := risesBetween(alike, t.certain, t.pairs); ok && r.certain() && t.lasts(r, all, window) {
-			return r.trend(alike), true
+			return found(r, alike, window)
 		}
 	}
 	return trend{}, false
 }
 
-// lasts reports whether rises are large, new, and not explained by new shapes.
+// lasts reports whether rises are large, and above what was seen before.
 func (t test) lasts(r rises, all, window []point) bool {
-	return t.large(r) && t.fresh(r, all, window) && !t.swings(r, all, window) && !newShapesExplain(window, r.middle)
+	return t.large(r) && t.fresh(r, all, window) && !t.swings(r, all, window)
+}
+
+// found returns the trend of points that passed, unless new shapes explain it.
+func found(r rises, points, window []point) (trend, bool) {
+	got := r.trend(points)
+	return got, !newShapesExplain(window, got.slope)
 }
 
 // rises reports whether the window ends higher than it begins, by at least as much as a trend above the floor would.

@@ -374,7 +374,7 @@ func (w *Watcher) last(r Reading) Reading {
 	if r.State == OutOfMemory {
 		return r
 	}
-	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Advice: r.Advice, Predicted: r.Predicted, Ranks: r.Ranks}
+	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Predicted: r.Predicted, Ranks: r.Ranks}
 	out.Why = "the run ended"
 	if w.stepped > 0 {
 		out.Why += fmt.Sprintf(" after step %d", r.Step)
@@ -385,6 +385,7 @@ func (w *Watcher) last(r Reading) Reading {
 	}
 	if was.State != "" && was.State != Ended && was.State != WarmingUp {
 		out.Why += fmt.Sprintf("; before that: %s, %s", was.State, was.Why)
+		out.Advice = was.Advice
 	}
 	return out
 }
