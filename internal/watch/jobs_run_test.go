@@ -1,121 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package watch
 
 import (
 	"maps"
 	"math"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 )
 
-func TestExploreJobs(t *testing.T) {
-	only := os.Getenv("ONLY")
-	seeds, _ := strconv.Atoi(os.Getenv("SEEDS"))
-	base, _ := strconv.Atoi(os.Getenv("BASE"))
-	total, bad := 0, 0
-	h := healthy()
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		if only != "" && !strings.Contains(name, only) {
-			continue
-		}
-		for s := range seeds {
-			j := newJob(uint64(s+base), name)
-			h[name](j)
-			ev, oom := j.events()
+// jobSeeds is the number of jobs of each kind. With 4, there are more than a hundred healthy jobs and a hundred that leak.
+const jobSeeds = 4
+
+// TestHealthyJobs checks that no leak is seen in a job without one.
+func TestHealthyJobs(t *testing.T) {
+	kinds, n := healthy(), 0
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		for seed := range uint64(jobSeeds) {
+			j := newJob(seed, name)
+			kinds[name](j)
+			events, oom := j.events()
 			if oom > 0 {
-				t.Logf("%s/%d OOM at %d", name, s, oom)
-				continue
-			}
-			total++
-			st := map[State]int{}
-			w := New(Options{})
-			first := 0
-			why := ""
-			for _, e := range ev {
-				r, _ := w.Add(e)
-				if e.Kind == KindStep {
-					st[r.State]++
-				}
-				if r.State == Leaking && first == 0 {
-					first = r.Step
-					why = r.Why
-				}
-			}
-			if first > 0 {
-				bad++
-				t.Logf("FALSE %s/%d at %d (%s) steps=%d", name, s, first, why, j.steps)
-			}
-			if s == 0 {
-				t.Logf("%s: %v", name, st)
-			}
-		}
-	}
-	t.Logf("healthy %d, false %d", total, bad)
-	l := leaking()
-	total = 0
-	for _, name := range slices.Sorted(maps.Keys(l)) {
-		late, early, lost, off, half, miss, iv, never, n := 0, 0, 0, 0, 0, 0, 0, 0, 0
-		worst := 0.0
-		maxseen := 0
-		if only != "" && !strings.Contains(name, only) {
-			continue
-		}
-		for s := range seeds {
-			x := &leak{job: newJob(uint64(s+base), name), within: 60}
-			x.steps = 20000
-			l[name](x)
-			ev, oom := x.events()
-			if oom == 0 {
-				t.Logf("%s/%d no OOM", name, s)
+				t.Errorf("%s/%d runs out of memory", name, seed)
 				continue
 			}
 			n++
-			w := New(Options{})
-			seen := 0
-			for _, e := range ev {
-				r, _ := w.Add(e)
-				if e.Kind != KindStep {
-					continue
-				}
-				if r.State == Leaking && r.Step <= x.begins {
-					early++
-					continue
-				}
-				if r.State == Leaking && seen == 0 {
-					seen = r.Step
-				}
-				if r.State != Leaking && seen > 0 {
-					lost++
-				}
-				if r.StepsToOOM == nil {
-					continue
-				}
-				iv++
-				if r.Step+r.StepsToOOM[0] > oom || r.Step+r.StepsToOOM[2] < oom {
-					miss++
-				}
-				if r.Step > x.begins+(oom-x.begins)/2 {
-					half++
-					d := math.Abs(float64(r.Step+r.StepsToOOM[1]-oom)) / float64(oom)
-					worst = max(worst, d)
-					if d > 0.2 {
-						off++
-					}
-				}
+			if at := firstLeak(events); at != 0 {
+				t.Errorf("%s/%d: a leak was seen at step %d", name, seed, at)
 			}
-			if seen == 0 {
-				never++
-				t.Logf("  NEVER %s/%d oom %d begins %d", name, s, oom, x.begins)
-			} else if seen > x.begins+x.within {
-				late++
-				t.Logf("  LATE %s/%d seen +%d (oom %d)", name, s, seen-x.begins, oom)
-			}
-			maxseen = max(maxseen, seen-x.begins)
 		}
-		total += n
-		t.Logf("%-32s n %d never %d late %d (max +%d) early %d lost %d | half %d off %d worst %.2f | intervals %d miss %d", name, n, never, late, maxseen, early, lost, half, off, worst, iv, miss)
 	}
-	t.Logf("leaking %d", total)
+	if n < 100 {
+		t.Errorf("only %d jobs", n)
+	}
+}
+
+// TestLeakingJobs checks that each leak is seen in time and stays reported, and the forecasts: from half-way on, nearly all are
+// within 20 %, and nearly all intervals contain the step in which memory ran out. Those of jobs that change in a way that cannot be
+// foreseen are not counted.
+func TestLeakingJobs(t *testing.T) {
+	kinds, n, steps := leaking(), 0, 0
+	var all score
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		for seed := range uint64(jobSeeds) {
+			l := &leak{job: newJob(seed, name), within: 60}
+			l.steps = 20_000
+			kinds[name](l)
+			events, oom := l.events()
+			if oom == 0 {
+				t.Errorf("%s/%d does not run out of memory", name, seed)
+				continue
+			}
+			n++
+			s := scored(events, l.begins, oom)
+			steps += oom
+			if s.early > 0 {
+				t.Errorf("%s/%d: seen at step %d, before it began", name, seed, s.early)
+			}
+			last := min(l.begins+l.within, oom-1)
+			if seen := s.seen > 0 && s.seen <= last; !seen && oom > firstSteps+fastPoints+1 && !(l.unclear && oom <= l.begins+l.within) {
+				t.Errorf("%s/%d: seen at step %d, want by %d", name, seed, s.seen, last)
+			}
+			if s.lost > oom/20 {
+				t.Errorf("%s/%d: not reported in %d of %d steps", name, seed, s.lost, oom)
+			}
+			if !l.surprises {
+				all.add(s)
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("only %d jobs", n)
+	}
+	t.Logf("%d jobs of %d steps", n, steps)
+	all.check(t, 0.02)
+}
+
+// TestJoinedTensors checks the forecasts for a leak that needs the old and the new tensor at the same time: soon after its peaks
+// exceed those of the batches, they are within 20 %.
+func TestJoinedTensors(t *testing.T) {
+	const name, soon = "joined to a longer tensor", 12
+	n, off := 0, 0
+	for seed := range uint64(12) {
+		l := &leak{job: newJob(seed, name)}
+		l.steps, l.jitter = 20_000, min(l.jitter, 1e-4)
+		leaking()[name](l)
+		events, oom := l.events()
+		w, shows := New(Options{}), 0
+		for _, e := range events {
+			r, _ := w.Add(e)
+			if e.Kind != KindStep || r.StepsToOOM == nil {
+				continue
+			}
+			if above := float64(e.Step.PeakAllocated-e.Step.Allocated) / float64(l.card); above > l.needs {
+				shows++
+			}
+			if shows <= soon || r.Step < oom/2 {
+				continue
+			}
+			n++
+			if math.Abs(float64(r.Step+r.StepsToOOM[1]-oom)) > 0.2*float64(oom) {
+				off++
+			}
+		}
+	}
+	if n == 0 || off > n/50 {
+		t.Errorf("%d of %d forecasts are off", off, n)
+	}
 }
