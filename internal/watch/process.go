@@ -60,7 +60,6 @@ type process struct {
 
 	leak     trend
 	leaks    bool
-	leakedAt point   // the step with the last evidence for it
 	leakUpTo float64 // the leak is reported until this step, or this second, without new evidence
 	fills    trend   // during a leak, the growth of reserved memory
 	filling  bool    // fills is valid
@@ -302,26 +301,14 @@ func (p *process) look(capacity float64) {
 		p.leak, p.leaks, p.leaked = got, true, true
 		p.parting.grew(got)
 		p.leakUpTo = float64(p.step) + max(got.part, 16)
-		p.leakedAt = p.steps.recent[len(p.steps.recent)-1]
 	}
 	if p.leaks && float64(p.step) > p.leakUpTo {
-		p.leaks = p.leaksOn()
+		p.leaks = false
 	}
 	p.filling = false
 	if p.leaks && !p.shapes(recentSteps).varies {
 		p.fills, p.filling = p.cache.find(t)
 	}
-}
-
-// leaksOn reports whether memory has continued to grow since the last evidence for the leak, though too unevenly to be evidence by
-// itself. It is then reported for another part.
-func (p *process) leaksOn() bool {
-	now := p.steps.recent[len(p.steps.recent)-1]
-	if !slices.Equal(now.shape, p.leakedAt.shape) || now.y-p.leakedAt.y < p.leak.low*(now.x-p.leakedAt.x) {
-		return false
-	}
-	p.leakedAt, p.leakUpTo = now, now.x+max(p.leak.part, 16)
-	return true
 }
 
 // fastPoints is the shortest window for a leak that leaves no time for a longer one: 3 parts of 3.
