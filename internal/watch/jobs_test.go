@@ -37,19 +37,18 @@ type job struct {
 type size float64
 
 const (
-	jobBatch  = 16
-	jobLength = 1024
-	context_  = 480 << 20
+	jobBatch     = 16
+	jobLength    = 1024
+	contextBytes = 480 << 20
 )
 
 // events plays the job. If memory runs out, oom is the step in which it does.
 func (j *job) events() (events []Event, oom int) {
 	const pid = 77
-	capacity := float64(j.card - context_)
+	capacity := float64(j.card - contextBytes)
 	bytes := func(part float64) int64 { return int64(max(0, part) * capacity) }
 	t, sampled := 2.0, 0.0
-	reserved, batch := 0.0, 1.0
-	outside := 0.0
+	reserved, outside := 0.0, 0.0
 	add := func(e Event) { e.T, e.PID = t, pid; events = append(events, e) }
 	sample := func(until float64, busy bool) {
 		for ; sampled <= until; sampled++ {
@@ -57,7 +56,7 @@ func (j *job) events() (events []Event, oom int) {
 			if busy {
 				util = 94 + 6*j.r.Float64()
 			}
-			used := int64(context_) + bytes(reserved+outside)
+			used := int64(contextBytes) + bytes(reserved+outside)
 			g := GPU{Total: j.card, Used: used, Util: &util, Procs: []Process{{PID: pid, Used: used}}}
 			if j.other != nil {
 				if n := bytes(j.other(sampled)); n > 0 {
@@ -78,7 +77,7 @@ func (j *job) events() (events []Event, oom int) {
 		for _, n := range shape {
 			elements *= n
 		}
-		batch = float64(elements) / (jobBatch * jobLength)
+		batch := float64(elements) / (jobBatch * jobLength)
 		if j.waits != nil {
 			sample(t+j.waits(step), false)
 		}
