@@ -39,7 +39,7 @@ func (k *kinds) add(shape []int) (key uint64, n int) {
 // Requirements for new shapes to explain a trend.
 const (
 	unchanged = 0.25 // largest slope between batches of a shape, relative to the trend, if no shape is new in between
-	covered   = 0.2  // minimum length of all such pairs together, relative to the window
+	covered   = 0.25  // minimum part of the window that lies between such batches
 )
 
 // newShapesExplain reports whether memory rises only when a batch has a new shape. There are only so many, so this ends.
@@ -49,14 +49,16 @@ func newShapesExplain(window []point, slope float64) bool {
 		return false
 	}
 	latest := map[uint64]point{}
-	rise, length := 0.0, 0.0
+	rise, length, quiet, upTo := 0.0, 0.0, 0.0, math.Inf(-1)
 	for _, p := range window {
 		if q, ok := latest[p.key]; ok && q.kinds == p.kinds {
 			rise, length = rise+p.y-q.y, length+p.x-q.x
+			quiet += max(0, p.x-max(q.x, upTo))
+			upTo = max(upTo, p.x)
 		}
 		latest[p.key] = p
 	}
-	return length >= covered*(last.x-first.x) && rise < unchanged*slope*length
+	return quiet >= covered*(last.x-first.x) && rise < unchanged*slope*length
 }
 
 // withoutBatches returns the window without the part of memory that is proportional to the batch's sizes, or nil if batches are
