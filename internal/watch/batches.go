@@ -39,7 +39,7 @@ func (k *kinds) add(shape []int) (key uint64, n int) {
 // Requirements for new shapes to explain a trend.
 const (
 	unchanged = 0.25 // largest slope between batches of a shape, relative to the trend, if no shape is new in between
-	covered   = 0.25  // minimum part of the window that lies between such batches
+	covered   = 0.25 // minimum part of the window that lies between such batches
 )
 
 // newShapesExplain reports whether memory rises only when a batch has a new shape. There are only so many, so this ends.
