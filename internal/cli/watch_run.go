@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"snug/internal/files"
@@ -155,20 +157,26 @@ func (s *watching) warn(text string) { s.env.note(text) }
 // the command exits.
 func (s *watching) untilInterrupted(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	run.Notify(s.signals)
-	done := make(chan struct{})
-	if s.command == nil {
-		go func() {
+	signals, done := make(chan os.Signal, cap(s.signals)), make(chan struct{})
+	run.Notify(signals)
+	go func() {
+		for {
 			select {
-			case <-s.signals:
-				cancel()
+			case sig := <-signals:
+				switch {
+				case s.command == nil:
+					cancel()
+				case sig != syscall.SIGPIPE: // nobody reads snug's output any more; that must not end the training
+					s.signals <- sig
+				}
 			case <-done:
+				return
 			}
-		}()
-	}
+		}
+	}()
 	return ctx, func() {
 		close(done)
-		run.Stop(s.signals)
+		run.Stop(signals)
 		cancel()
 	}
 }
@@ -189,7 +197,10 @@ func (s *watching) take(ctx context.Context) error {
 		lines.Out = s.env.Stderr // standard output is the command's
 	}
 	s.sinks = append(s.sinks, lines)
-	return s.feed(ctx)
+	if err := s.feed(ctx); !errors.Is(err, syscall.EPIPE) { // whoever reads the lines has seen enough
+		return err
+	}
+	return nil
 }
 
 func firstOf(errs ...error) error {
@@ -219,12 +230,7 @@ func (s *watching) feed(ctx context.Context) error {
 		if e.Kind == watch.KindNote && s.o.replay == "" {
 			s.noteEvent(e.Message)
 		}
-		for _, sink := range s.sinks {
-			if err := sink.Event(e, s.watcher, changed); err != nil && s.failed == nil {
-				s.failed = err
-				cancel()
-			}
-		}
+		s.show(e, changed, cancel)
 	}
 	var err error
 	if s.o.replay != "" {
@@ -233,6 +239,24 @@ func (s *watching) feed(ctx context.Context) error {
 		err = live.Run(ctx, s.config(), emit)
 	}
 	return firstOf(err, s.failed)
+}
+
+// show passes an event to the sinks. An output that fails ends the watching, unless a command is running, which must not end with it.
+func (s *watching) show(e watch.Event, changed bool, stop func()) {
+	s.sinks = slices.DeleteFunc(s.sinks, func(sink export.Sink) bool {
+		err := sink.Event(e, s.watcher, changed)
+		switch {
+		case err == nil:
+			return false
+		case s.command != nil:
+			s.noteEvent(fmt.Sprintf("%v; the command keeps running", err))
+			return true
+		case s.failed == nil:
+			s.failed = err
+			stop()
+		}
+		return false
+	})
 }
 
 // predict predicts the run once its card is known. If that fails for a recording, the flags are wrong and it returns

@@ -68,7 +68,7 @@ func (t Table) line(s Screen, cells []string, widths []int) string {
 		for _, c := range t.Right {
 			side = side || Align(c == i)
 		}
-		parts[i] = pad(s.cutCell(cell, widths[i]), widths[i], side)
+		parts[i] = pad(s.CutCell(cell, widths[i]), widths[i], side)
 	}
 	line := strings.Repeat(" ", t.Indent) + strings.Join(parts, strings.Repeat(" ", gap))
 	return strings.TrimRight(line, " ")
@@ -83,8 +83,8 @@ func (s Screen) Cut(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + more
 }
 
-// cutCell returns a shortened cell. For a path it keeps the end, which is the most informative part.
-func (s Screen) cutCell(text string, width int) string {
+// CutCell returns a text that fits into a width. For a path it keeps the end, which is the most informative part.
+func (s Screen) CutCell(text string, width int) string {
 	n := utf8.RuneCountInString(text)
 	if n <= width || !strings.Contains(text, "/") || strings.Contains(text, " ") {
 		return s.Cut(text, width)

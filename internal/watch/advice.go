@@ -7,6 +7,7 @@ import "fmt"
 // Advice for each state.
 const (
 	adviceLeak              = "look for tensors that are kept from step to step: a running sum of losses (use loss.item()), a list of outputs (use .detach().cpu()), copies of the weights; `snug lint` finds these lines, and `snug profile` records which line allocates them"
+	adviceLeakOutside       = "look for what allocates without PyTorch: an extension's cudaMalloc, handles, streams or communicators that are made again and again; `compute-sanitizer --leak-check full` lists what is not freed"
 	adviceLeakUnprobed      = "start the run with `snug watch -- COMMAND` to see whether tensors or PyTorch's cache grow"
 	adviceOOM               = "run `snug diagnose` on the run's log to see why, and `snug optimize` for settings that fit"
 	adviceThrash            = "use a smaller batch, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True so that freed memory is not left in small pieces"

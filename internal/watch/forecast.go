@@ -42,13 +42,16 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	}
 	typical, most := p.wasted()
 	middle := at(room-typical, p.leak.slope, riskMiddle)
-	pause := p.leak.part / 2 // memory that grows in stairs runs out at the next stair
+	pause := p.leak.part // memory that grows in stairs runs out at a stair, and the newest one may have just begun
 	least := room - max(p.unused(), most) - segment - w.unknownOutside(p)
 	low, high := min(at(least, p.leak.high, riskLow), middle-pause), max(at(room, p.leak.low, riskHigh), middle+pause)
 	if p.evalPeak > 0 {
 		high += float64(p.evalEvery) // an evaluation that lacks memory fails only when it runs
 	}
 	if soonest, likely, ok := p.untilFull(capacity); ok {
+		low, middle = min(low, soonest), min(middle, likely)
+	}
+	if soonest, likely, ok := p.untilPeak(capacity); ok {
 		low, middle = min(low, soonest), min(middle, likely)
 	}
 	low, high = widened(low, middle, high, p.margin(middle))
@@ -66,11 +69,17 @@ const (
 	spareSteps = 2
 )
 
-// margin returns the fraction by which a forecast is widened. If batches vary, the leak per step may vary too: its mean is
-// known only from the steps so far, and the remaining steps may deviate from it.
+// margin returns the fraction by which a forecast is widened. The leak per step may vary: its mean is known only from the steps so
+// far, and the remaining steps may deviate from it.
 func (p *process) margin(left float64) float64 {
+	seen := min(kept, max(1, float64(p.step)-p.leak.from))
+	return spareShare + 2*p.varies()*(1/math.Sqrt(seen)+1/math.Sqrt(max(left, 1)))
+}
+
+// varies returns the standard deviation of what a step leaks, relative to its mean. If batches vary, it is that of their sizes.
+func (p *process) varies() float64 {
 	if !p.shapes(recentSteps).varies {
-		return spareShare
+		return p.staggers() / p.leak.slope
 	}
 	recent := p.recentPeaks(kept)
 	mean, squares := 0.0, 0.0
@@ -81,10 +90,32 @@ func (p *process) margin(left float64) float64 {
 		squares += (x.size - mean) * (x.size - mean) / float64(len(recent))
 	}
 	if mean <= 0 {
-		return spareShare
+		return 0
 	}
-	seen := min(float64(len(recent)), max(1, float64(p.step)-p.leak.from))
-	return spareShare + 2*math.Sqrt(squares)/mean*(1/math.Sqrt(seen)+1/math.Sqrt(max(left, 1)))
+	return math.Sqrt(squares) / mean
+}
+
+// staggers returns the standard deviation of what a step leaks. Steps that leak by chance make memory stray from its line, and more
+// so the more steps there are. Noise and regular stairs do not: the squared difference between two points is then the same
+// at any distance. So what a step adds to it is the difference between two distances.
+func (p *process) staggers() float64 {
+	var rests []float64
+	for _, x := range p.steps.last(kept) {
+		if x.x >= p.leak.from {
+			rests = append(rests, x.y-p.leak.slope*x.x)
+		}
+	}
+	apart := len(rests) / 8
+	if apart == 0 {
+		return 0
+	}
+	strayed := func(apart int) (mean float64) {
+		for i := apart; i < len(rests); i++ {
+			mean += (rests[i] - rests[i-apart]) * (rests[i] - rests[i-apart]) / float64(len(rests)-apart)
+		}
+		return mean
+	}
+	return math.Sqrt(max(0, strayed(2*apart)-strayed(apart)) / float64(apart))
 }
 
 // widened returns an interval with a margin on both sides.
@@ -150,6 +181,30 @@ func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool)
 		jump = max(jump, recent[i].reserved-recent[i-1].reserved)
 	}
 	return max(0, room-jump) / p.fills.high, room / p.fills.slope, true
+}
+
+// steeper is how much faster peaks must grow than persistent memory to count as growing by themselves.
+const steeper = 1.15
+
+// untilPeak returns the number of steps after which a step's peak will not fit, if peaks grow evenly and faster than what stays
+// allocated. A step that joins new tensors to those it has kept (torch.cat) needs the old and the new result at the same time.
+func (p *process) untilPeak(capacity float64) (soonest, likely float64, ok bool) {
+	var window []point
+	for _, x := range p.recentPeaks(recentSteps) {
+		if !x.afterEval {
+			window = append(window, point{x: float64(x.step), y: x.peak})
+		}
+	}
+	for _, n := range []int{leastPoints, leastPoints / 2} {
+		newest := window[max(0, len(window)-n):]
+		r, enough := risesBetween(newest, 3, n/4)
+		if !enough || r.middle < steeper*p.leak.slope || !r.equal(0.15) {
+			continue
+		}
+		room, grows := max(0, capacity-newest[len(newest)-1].y), r.trend(newest)
+		return room / grows.high, room / grows.slope, true
+	}
+	return 0, 0, false
 }
 
 // levels returns the current persistent memory, according to the trend of the last steps, and what recent steps

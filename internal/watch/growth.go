@@ -22,6 +22,10 @@ import (
 //   - Memory that follows the batch: a step is compared only with a later one whose batch is not larger in any
 //     dimension. While a curriculum increases lengths, no such pairs exist and there is no verdict; once the lengths
 //     have settled, the pairs are among the settled steps.
+//     Batches that vary without a trend cannot explain a trend of memory either: then a line through sizes is subtracted, and
+//     all points count.
+//   - Something that is kept for each shape of batch (a compiled graph): memory does not rise between two batches of a shape
+//     if no shape is new in between.
 //   - A cache that fills: the rises get smaller from part to part.
 //   - Slow waves: the window must end above everything seen before it, and memory must not have fallen by as much as half its rise
 //     more than once.
@@ -35,6 +39,8 @@ type point struct {
 	y     float64 // bytes
 	shape []int   // shape of the batch; nil if unknown
 	size  float64 // elements of the batch
+	key   uint64  // identifies the shape
+	kinds int     // number of different shapes so far
 }
 
 func newPoint(x, y float64, shape []int) point {
@@ -42,7 +48,7 @@ func newPoint(x, y float64, shape []int) point {
 	for _, d := range shape {
 		size *= float64(d)
 	}
-	return point{x, y, shape, size}
+	return point{x: x, y: y, shape: shape, size: size}
 }
 
 // near is the smallest size of a later batch, relative to the earlier one, at which the two are compared.
@@ -88,6 +94,7 @@ const (
 	agree       = 0.9  // fraction of the rises that must be about equal
 	positive    = 0.8  // fraction of the rises in each part that must be positive if they are not equal
 	slowest     = 0.4  // minimum rise of a part, relative to the average part
+	filled      = 0.5  // rise of the last part, relative to the first, below which something may be filling up
 	sameMoment  = 0.75 // fraction of the pairs that may include the same moment
 	certainty   = 6.0  // minimum rise of the whole window, in standard errors
 	partSigmas  = 2.5  // minimum rise of each part, in standard errors
@@ -122,16 +129,32 @@ func (t test) passes(all, window []point) (trend, bool) {
 	if !t.rises(window) {
 		return trend{}, false
 	}
-	if r, ok := risesBetween(window, t.equal, t.pairs); ok && t.large(r) && r.equal(t.about) && t.fresh(r, all, window) && !t.swings(r, all, window) {
-		return r.trend(window), true
+	if r, ok := risesBetween(window, t.equal, t.pairs); ok && r.equal(t.about) && t.lasts(r, all, window) {
+		return found(r, window, window)
 	}
 	if t.certain == 0 || len(window) < noisyPoints {
 		return trend{}, false
 	}
-	if r, ok := risesBetween(window, t.certain, t.pairs); ok && t.large(r) && r.certain() && t.fresh(r, all, window) && !t.swings(r, all, window) {
-		return r.trend(window), true
+	if r, ok := risesBetween(window, t.certain, t.pairs); ok && r.certain() && t.lasts(r, all, window) {
+		return found(r, window, window)
+	}
+	if alike := withoutBatches(window); alike != nil {
+		if r, ok := risesBetween(alike, t.certain, t.pairs); ok && r.certain() && t.lasts(r, all, window) {
+			return found(r, alike, window)
+		}
 	}
 	return trend{}, false
+}
+
+// lasts reports whether rises are large, and above what was seen before.
+func (t test) lasts(r rises, all, window []point) bool {
+	return t.large(r) && t.fresh(r, all, window) && !t.swings(r, all, window)
+}
+
+// found returns the trend of points that passed, unless new shapes explain it.
+func found(r rises, points, window []point) (trend, bool) {
+	got := r.trend(points)
+	return got, !newShapesExplain(window, got.slope)
 }
 
 // rises reports whether the window ends higher than it begins, by at least as much as a trend above the floor would.
@@ -373,6 +396,9 @@ func (r rises) certain() bool {
 	if mean < certainty*se {
 		return false
 	}
+	if r.fills() {
+		return false
+	}
 	for _, part := range r.parts {
 		up := 0
 		for _, s := range part {
@@ -386,6 +412,21 @@ func (r rises) certain() bool {
 		}
 	}
 	return true
+}
+
+// fills reports whether each part rises less than the one before it, and the last one significantly less than the first.
+func (r rises) fills() bool {
+	first, e := r.meanOf(r.parts[0])
+	before := first
+	for _, part := range r.parts[1:] {
+		m, _ := r.meanOf(part)
+		if m >= before {
+			return false
+		}
+		before = m
+	}
+	last, f := r.meanOf(r.parts[len(r.parts)-1])
+	return last < filled*first && first-last > 2*math.Hypot(e, f)
 }
 
 // mean returns the average slope over the parts, and its standard error.

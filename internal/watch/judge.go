@@ -33,7 +33,7 @@ func (w *Watcher) judge(p *process) Reading {
 		return w.outOfMemory(p, r)
 	}
 	checks := []func(*process, *Reading) bool{
-		w.leaking, w.thrashing, w.evaluating, w.warmingUp, w.otherProcess, w.nearLimit, w.starved, w.ragged, w.cacheOnly,
+		w.leaking, w.leakingOutside, w.thrashing, w.evaluating, w.warmingUp, w.otherProcess, w.nearLimit, w.starved, w.ragged, w.cacheOnly,
 	}
 	for _, check := range checks {
 		if check(p, &r) {

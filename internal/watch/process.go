@@ -24,6 +24,7 @@ type process struct {
 	steps   history // allocated bytes at the end of training steps
 	peaks   []stepPeak
 	cache   history // peak reserved bytes of training steps
+	kinds   kinds   // shapes of training steps
 	trained int     // training steps seen
 	steady  bool    // in at least one step after the first, memory did not rise
 	step    int     // number of the newest step
@@ -33,6 +34,7 @@ type process struct {
 	curve   curve[StepPoint]
 
 	growths []growth // the last times that PyTorch reserved more
+	outside outside  // memory that PyTorch does not count
 
 	evaluating bool
 	evaluation evaluation // the running or newest evaluation
@@ -96,6 +98,7 @@ type stepPeak struct {
 // addStep adds a step and compares it with the prediction, if there is one.
 func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.seenStep = true
+	p.outside.addStep(s)
 	if s.PeakAllocated < s.Allocated {
 		s.PeakAllocated = s.Allocated
 	}
@@ -134,6 +137,7 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 		above = p.trainPeak // the reported peak is the evaluation's
 	}
 	at := newPoint(float64(s.N), float64(s.Allocated), s.Shape)
+	at.key, at.kinds = p.kinds.add(s.Shape)
 	p.steps.add(at)
 	if afterEval && p.evalLarger { // the next evaluation reuses what this one added
 		p.evalAdded += max(0, float64(s.PeakReserved)-p.newestReserved())
@@ -228,7 +232,7 @@ func (p *process) countStep(t float64, s Step) {
 // restart forgets the steps, because their numbering started again, as in the next trial of a search.
 func (p *process) restart() {
 	p.steps, p.cache, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, history{}, nil, 0, false, nil, nil
-	p.growths, p.evalPeak, p.evalAdded, p.trainPeak, p.steady = nil, 0, 0, 0, false
+	p.growths, p.evalPeak, p.evalAdded, p.trainPeak, p.steady, p.outside = nil, 0, 0, 0, false, outside{}
 }
 
 // staying returns the memory that stays allocated between steps.
@@ -274,6 +278,7 @@ func (p *process) addUsed(t float64, used int64) {
 	}
 	p.samples++
 	p.used = used
+	p.outside.addSample(used)
 	p.memory.add(newPoint(t, float64(used), nil))
 }
 
@@ -289,6 +294,9 @@ func (p *process) look(capacity float64) {
 	}
 	t := test{least: leastPoints, floor: floor, equal: 3, about: 0.15, certain: 4, pairs: 6}
 	got, ok := p.steps.find(t)
+	if !ok {
+		got, ok = p.findFast(t, capacity)
+	}
 	if ok {
 		p.leak, p.leaks, p.leaked = got, true, true
 		p.deviation.grew(got)
@@ -301,6 +309,20 @@ func (p *process) look(capacity float64) {
 	if p.leaks && !p.shapes(recentSteps).varies {
 		p.fills, p.filling = p.cache.find(t)
 	}
+}
+
+// fastPoints is the shortest window for a leak that leaves no time for a longer one: 3 parts of 3.
+const fastPoints = 9
+
+// findFast searches the first steps for a leak so fast that memory would run out about when there are enough steps for the usual test.
+func (p *process) findFast(t test, capacity float64) (trend, bool) {
+	n := len(p.peaks)
+	if n < fastPoints || n >= leastPoints || capacity == 0 {
+		return trend{}, false
+	}
+	t.least, t.pairs, t.certain = fastPoints, 3, 0
+	got, ok := p.steps.find(t)
+	return got, ok && capacity-p.peaks[n-1].peak < leastPoints*got.slope
 }
 
 // stepSeconds returns the typical time of a recent step.

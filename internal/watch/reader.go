@@ -62,6 +62,9 @@ func (r *Reader) Next() (Event, error) {
 			r.cut = true
 			break
 		}
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+			err = fmt.Errorf("%q cannot be a %s", wrong.Field, wrong.Value)
+		}
 		return Event{}, fmt.Errorf("line %d: %w", r.lines, err)
 	}
 	switch err := r.in.Err(); {

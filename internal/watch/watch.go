@@ -17,6 +17,8 @@
 //	growth.go    distinguishes a leak from everything else that varies
 //	judge.go     the state of a process that reports steps
 //	unprobed.go  the state of a process that only the driver reports on
+//	batches.go   what the batches explain
+//	outside.go   memory that PyTorch does not count
 //	forecast.go  when memory will run out
 //	spikes.go    steps after checkpoints, and evaluations that keep their outputs
 //	expect.go    compares steps with a prediction
@@ -140,6 +142,10 @@ func (w *Watcher) addStep(e Event) {
 	if e.Step.Phase == Train {
 		w.stepped++
 		p.look(w.capacity(p))
+		if c := w.card(p); c != nil {
+			p.outside.look(p.step, float64(c.total))
+			p.leaked = p.leaked || p.outside.leaks
+		}
 	}
 }
 
@@ -226,11 +232,11 @@ const mostOutside = 2 * units.GiB
 func (w *Watcher) capacity(p *process) float64 {
 	most := float64(w.total)
 	if c := w.card(p); c != nil && c.total > 0 {
-		outside := max(0, float64(p.used)-float64(p.last.Reserved))
-		if p.used == 0 {
-			outside = 0
+		outside := min(max(0, float64(p.used)-float64(p.last.Reserved)), float64(mostOutside))
+		if p.outside.points.count > 0 {
+			outside = p.outside.newest
 		}
-		taken := float64(c.used-p.used) + min(outside, float64(mostOutside))
+		taken := float64(c.used-p.used) + outside
 		if p.used == 0 { // the driver does not list the process
 			taken = max(0, float64(c.used)-float64(p.last.Reserved))
 		}
@@ -368,7 +374,7 @@ func (w *Watcher) last(r Reading) Reading {
 	if r.State == OutOfMemory {
 		return r
 	}
-	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Advice: r.Advice, Predicted: r.Predicted, Ranks: r.Ranks}
+	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Predicted: r.Predicted, Ranks: r.Ranks}
 	out.Why = "the run ended"
 	if w.stepped > 0 {
 		out.Why += fmt.Sprintf(" after step %d", r.Step)
@@ -379,6 +385,7 @@ func (w *Watcher) last(r Reading) Reading {
 	}
 	if was.State != "" && was.State != Ended && was.State != WarmingUp {
 		out.Why += fmt.Sprintf("; before that: %s, %s", was.State, was.Why)
+		out.Advice = was.Advice
 	}
 	return out
 }

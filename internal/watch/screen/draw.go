@@ -67,17 +67,15 @@ func (c Canvas) share(cards, procs []string, room int) ([]string, []string) {
 		hidden := len(procs) - most + 1
 		procs = append(procs[:most-1:most-1], c.dim(fmt.Sprintf("    and %d more", hidden)))
 	}
-	if most := room - len(procs); len(cards) > most {
-		cards = cards[:max(0, most)]
+	if most := max(3, room-len(procs)-leastChart); len(cards) > most { // the first line is empty
+		first := max(0, 1+c.Card%(len(cards)-1)-(most-2))
+		shown := append([]string{cards[0]}, cards[1+first:first+most-1]...)
+		cards = append(shown, c.dim(fmt.Sprintf("    and %d more GPUs", len(cards)-len(shown))))
 	}
 	return cards, procs
 }
 
 func (c Canvas) heading(v watch.View) string {
-	left := "snug watch"
-	if c.Title != "" {
-		left += "  " + c.Title
-	}
 	right := export.Clock(v.T)
 	if step := v.Reading.Step; step > 0 {
 		right += fmt.Sprintf("   step %s", term.Count(step))
@@ -87,6 +85,10 @@ func (c Canvas) heading(v watch.View) string {
 			right += fmt.Sprintf("   %s s/step", term.ThreeDigits(p.Seconds))
 			break
 		}
+	}
+	left := "snug watch"
+	if room := c.Width - lipgloss.Width(left) - lipgloss.Width(right) - 4; c.Title != "" {
+		left += "  " + term.Screen{Unicode: c.Unicode}.CutCell(c.Title, room)
 	}
 	return c.bold(c.apart(left, right))
 }
@@ -192,10 +194,10 @@ func (c Canvas) wrap(text string, most int) []string {
 	if len(lines) > most {
 		lines = lines[:most]
 		last := lines[most-1]
-		if lipgloss.Width(last) > c.Width-4 {
-			last = lipgloss.NewStyle().MaxWidth(c.Width - 4).Render(last)
+		if at := strings.LastIndexByte(last, ' '); at > 0 && lipgloss.Width(last) > c.Width-4 {
+			last = last[:at]
 		}
-		lines[most-1] = last + " ..."
+		lines[most-1] = lipgloss.NewStyle().MaxWidth(c.Width-4).Render(last) + " ..."
 	}
 	return lines
 }
@@ -206,22 +208,27 @@ func (c Canvas) cards(v watch.View) []string {
 		return []string{"", c.dim("no GPU sample yet")}
 	}
 	out := []string{""}
+	width := 0
+	for _, x := range v.Cards {
+		width = max(width, len(x.Device().String()))
+	}
 	for i, x := range v.Cards {
 		mark := "  "
 		if i == c.Card%len(v.Cards) && len(v.Cards) > 1 {
 			mark = "> "
 		}
-		out = append(out, mark+c.card(x))
+		out = append(out, mark+c.card(x, width))
 	}
 	return out
 }
 
-func (c Canvas) card(x watch.CardView) string {
+// card returns the line of a card. Names of devices are padded to a width.
+func (c Canvas) card(x watch.CardView, width int) string {
 	name := ""
 	if x.Name != "" {
 		name = fmt.Sprintf("%-12s ", shortName(x.Name))
 	}
-	text := fmt.Sprintf("%v %s%s %9s of %9s", x.Device(), name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
+	text := fmt.Sprintf("%-*s %s%s %9s of %9s", width, x.Device(), name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
 	slowed := strings.Join(x.Throttle, ", ")
 	switch {
 	case x.Util != nil && slowed != "" && c.Width < wide:
