@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/config/systems"
 )
 
 // Spell returns how the project's main file would write a setting, as in dtype: float32; "" if its system
@@ -23,11 +24,25 @@ func (r *Run) Spell(setting string, value any) string {
 		}
 	}
 	for _, k := range system.ForSetting(setting) {
-		if file, ok := k.Spell(value); ok && k.Path != "" {
+		if file, ok := k.Spell(value); ok && k.Path != "" && r.accepts(strings.TrimPrefix(k.Path, "**.")) {
 			return assignment(format, strings.TrimPrefix(k.Path, "**."), file)
 		}
 	}
 	return ""
+}
+
+// accepts reports whether the main file may have a key. A program that a shell script starts and that declares its flags
+// one by one, without a trainer's parser, accepts no others.
+func (r *Run) accepts(key string) bool {
+	if r.Primary.Tree.Layers[0].Doc.Format() != doc.Shell {
+		return true
+	}
+	name, _ := r.Primary.Program(r.Files())
+	data, err := r.Files().ReadFile(name)
+	if text := string(data); err == nil && strings.Contains(text, "add_argument(") && systems.OfParser(text) == nil {
+		return strings.Contains(text, `"--`+key+`"`) || strings.Contains(text, "'--"+key+"'")
+	}
+	return true
 }
 
 // assignment returns a key and its value as written in that format.
