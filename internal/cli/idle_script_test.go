@@ -37,7 +37,7 @@ for i, (x, y) in enumerate(loader):
 // beyondOwnModels are the flags that are not tried on a script that builds its own model, and why.
 var beyondOwnModels = map[string]string{
 	"head": "is a different model", "loop": "is a different script", "tokenizer": "needs --lengths", "seed": "needs --lengths", "lengths": "has its own errors for a script",
-	"seq": "is the length of samples of unknown shape; this script shows theirs", "transformers": "is the version of a library that this script does not import", "bitsandbytes": "is the version of a library that this script does not import",
+	"transformers": "is the version of a library that this script does not import", "bitsandbytes": "is the version of a library that this script does not import",
 	"limit": "needs a run that reaches it", "allocator": "needs memory that fragments", "torch": "TestNoFieldDoesNothing tries it",
 }
 
@@ -83,4 +83,24 @@ func TestClippingOfAScript(t *testing.T) {
 func topOf(x *setup.Setting) string {
 	top, _, _ := strings.Cut(x.Name, ".")
 	return top
+}
+
+// TestLengthInOwnKey checks that a script that takes the length of its samples from a key of its own is not said to take
+// it from --seq: DATA.length 1024 was "not read; 512 tokens per sample are assumed", with the figure of 1,024.
+func TestLengthInOwnKey(t *testing.T) {
+	folder := t.TempDir()
+	writeIn(t, folder, "sizes/conf.yaml", "batch_size: 4\nDATA:\n  length: 1024\n")
+	script := strings.NewReplacer("torch.randn(256, 32, 64)", `torch.randn(256, conf["DATA"]["length"], 64)`,
+		"a = p.parse_args()", "a = p.parse_args()\nconf = yaml.safe_load(open(\"sizes/conf.yaml\"))", "import torch\n", "import torch\nimport yaml\n").Replace(ownModel)
+	writeIn(t, folder, "train.py", script)
+	for _, more := range [][]string{nil, {"--seq", "512"}} {
+		answer := shown(t, folder, "", append([]string{"estimate", "--gpu", "H200", "--json"}, more...)...)
+		notes := fmt.Sprint(answer.notes)
+		if strings.Contains(notes, "not read") || strings.Contains(notes, "are assumed") {
+			t.Errorf("%q: notes %s", more, notes)
+		}
+		if len(more) > 0 && !strings.Contains(notes, "seq: no effect") {
+			t.Errorf("--seq changes nothing unsaid: %s", notes)
+		}
+	}
 }

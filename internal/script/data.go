@@ -167,6 +167,7 @@ func (in *interpreter) nextLength(l *loader) {
 	if len(in.Lengths) == 0 || !in.World.GradEnabled() {
 		return
 	}
+	in.lengthUsed = true
 	if l.evaluates {
 		in.Seq = slices.Max(in.Lengths)
 	} else {
@@ -430,7 +431,7 @@ func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size[0] = n
 	own := in.survey != nil || in.lengths && len(in.Lengths) == 0
 	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 && !own {
-		size[1] = in.Seq + in.beyond(size[1])
+		size[1], in.lengthUsed = in.Seq+in.beyond(size[1]), true
 	}
 	out := &hostTensor{size: size, dtype: d.dtype}
 	in.marks(out, in.zeros[d])
@@ -443,6 +444,7 @@ func (in *interpreter) measure(size []int) {
 	for _, n := range size {
 		in.lengths = in.lengths || n > 8 && n >= in.length0-1 && n <= in.length0+1
 	}
+	in.lengthUsed = in.lengthUsed || in.lengths
 }
 
 // beyond returns how many tokens longer than the sequence the script's samples are: one if inputs and labels are
@@ -462,7 +464,7 @@ func (in *interpreter) field(name string, n int) value {
 	for _, f := range in.Fields {
 		if f.Name == name {
 			size := slices.Clone(f.Size)
-			size[0] = n * max(f.Rows, 1)
+			size[0], in.lengthUsed = n*max(f.Rows, 1), true
 			return &hostTensor{size: size, dtype: f.DType}
 		}
 	}
@@ -471,7 +473,7 @@ func (in *interpreter) field(name string, n int) value {
 
 // mystery returns a batch of an unknown dataset: the tensors that the model expects.
 func (in *interpreter) mystery(n int) value {
-	in.asked = true
+	in.asked, in.lengthUsed = true, true
 	d := &dict{record: true, batch: true}
 	for _, f := range in.Fields {
 		d.set(f.Name, in.field(f.Name, n))

@@ -188,6 +188,7 @@ type Result struct {
 	Optimizer string           // the optimizers used, by their names in a setup; "" if the script has its own
 	Compiles  bool             // torch.compile was called
 	Twice     bool             // a gradient was differentiated again
+	Sized     bool             // the setup's length decided over the shape of a tensor
 	Masks     bool             // masks with unknown contents selected elements
 	Adapts    bool             // adapters were added to a model
 	Reference string           // what answers are compared against, as in a setup; "" if none are compared
@@ -217,6 +218,7 @@ func (in *interpreter) follow() (res *Result, err error) {
 	}()
 	in.module(in.File, "__main__")
 	in.checkBatch()
+	in.result.Sized = in.lengthUsed
 	return &in.result, nil
 }
 

@@ -102,6 +102,8 @@ func (r *run) ineffectiveOn(res *script.Result) (out []string) {
 	for _, field := range r.s.Script.AskedFields() {
 		idle := !slices.Contains(ownModelTakes, field)
 		switch field {
+		case "seq":
+			idle = !res.Sized
 		case "clip": // differences notes a script that does not clip
 			idle = !r.s.Clip && res.Clips
 		case "precision": // and autocast

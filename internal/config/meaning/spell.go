@@ -13,6 +13,13 @@ import (
 // Spell returns how the project's main file would write a setting, as in dtype: float32; "" if its system
 // has no key for it. It is for messages: a snug flag applies once, a key in the file every time.
 func (r *Run) Spell(setting string, value any) string {
+	return r.spell(setting, value, func(string) bool { return true })
+}
+
+// Suggest is like Spell, but returns "" for a flag that the run's program does not take.
+func (r *Run) Suggest(setting string, value any) string { return r.spell(setting, value, r.accepts) }
+
+func (r *Run) spell(setting string, value any, accepts func(key string) bool) string {
 	system := r.Trainer()
 	if r.Primary == nil || system.OwnProgram {
 		return ""
@@ -24,7 +31,7 @@ func (r *Run) Spell(setting string, value any) string {
 		}
 	}
 	for _, k := range system.ForSetting(setting) {
-		if file, ok := k.Spell(value); ok && k.Path != "" && r.accepts(strings.TrimPrefix(k.Path, "**.")) {
+		if file, ok := k.Spell(value); ok && k.Path != "" && accepts(strings.TrimPrefix(k.Path, "**.")) {
 			return assignment(format, strings.TrimPrefix(k.Path, "**."), file)
 		}
 	}

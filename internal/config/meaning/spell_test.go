@@ -46,10 +46,10 @@ func TestSpellFlagsOfTheProgram(t *testing.T) {
 		"run.sh":      {Data: []byte("python finetune.py --per_device_train_batch_size 2\n")},
 		"finetune.py": {Data: []byte(program)},
 	})
-	if got := p.Spell("weights", "fp32"); got != "" {
+	if got := p.Suggest("weights", "fp32"); got != "" {
 		t.Errorf("fp32 weights: %q, which the program refuses", got)
 	}
-	if got := p.Spell("precision", "amp-bf16"); got != "--bf16" {
+	if got := p.Suggest("precision", "amp-bf16"); got != "--bf16" {
 		t.Errorf("amp-bf16: %q", got)
 	}
 }
