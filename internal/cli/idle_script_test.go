@@ -91,7 +91,7 @@ func TestLengthInOwnKey(t *testing.T) {
 	folder := t.TempDir()
 	writeIn(t, folder, "sizes/conf.yaml", "batch_size: 4\nDATA:\n  length: 1024\n")
 	script := strings.NewReplacer("torch.randn(256, 32, 64)", `torch.randn(256, conf["DATA"]["length"], 64)`,
-		"a = p.parse_args()", "a = p.parse_args()\nconf = yaml.safe_load(open(\"sizes/conf.yaml\"))", "import torch\n", "import torch\nimport yaml\n").Replace(ownModel)
+		"a = p.parse_args()", "p.add_argument(\"--config\", default=\"sizes/conf.yaml\")\na = p.parse_args()\nwith open(a.config) as f:\n    conf = yaml.safe_load(f)", "import torch\n", "import torch\nimport yaml\n").Replace(ownModel)
 	writeIn(t, folder, "train.py", script)
 	for _, more := range [][]string{nil, {"--seq", "512"}} {
 		answer := shown(t, folder, "", append([]string{"estimate", "--gpu", "H200", "--json"}, more...)...)
