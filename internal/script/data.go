@@ -358,7 +358,9 @@ func (in *interpreter) shaped(v value) bool {
 		return !slices.ContainsFunc(v.vals, func(x value) bool { return !in.shaped(x) })
 	case *list:
 		return !slices.ContainsFunc(v.items, func(x value) bool { return !in.shaped(x) })
-	case *hostTensor, *shadow.Tensor, nil, bool, int, float64, string:
+	case *hostTensor:
+		return !ofUnseen(v)
+	case *shadow.Tensor, nil, bool, int, float64, string:
 		return true
 	}
 	return false
@@ -409,8 +411,11 @@ func (in *interpreter) sized(v value, n int) value {
 		out := &dict{record: true}
 		for i, k := range v.keys {
 			x := in.sized(v.vals[i], n)
-			if name, ok := k.(string); ok && isUnknown(x) {
-				x = in.field(name, n)
+			if name, ok := k.(string); ok && (isUnknown(x) || ofUnseen(v.vals[i])) {
+				if f := in.field(name, n); !isUnknown(f) {
+					drop(x)
+					x = f
+				}
 			}
 			out.set(k, x)
 		}
@@ -423,6 +428,12 @@ func (in *interpreter) sized(v value, n int) value {
 		return out
 	}
 	return hold(v)
+}
+
+// ofUnseen reports whether a tensor was made from a list of samples that are unknown, and so has none.
+func ofUnseen(v value) bool {
+	t, ok := v.(*hostTensor)
+	return ok && len(t.size) > 0 && t.size[0] == 0
 }
 
 // rows returns n samples of a tensor of the dataset. Token ids get the setup's length.
