@@ -136,6 +136,9 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || projects.IsMade(b.Place.Value)
 		counted := field(fields, b.Setting)
 		flag := flagOf(b.Setting)
+		if b.Setting == "precision" && run["model"] == nil && run["loop"] != nil {
+			continue // a script that builds its own model is followed, with its autocast
+		}
 		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || b.Setting == "accumulation" && r.computes("accumulation") && fields["loop"] != nil || !reflect.DeepEqual(counted, field(run, b.Setting)) {
 			continue
 		}
