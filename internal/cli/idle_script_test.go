@@ -104,3 +104,30 @@ func TestLengthInOwnKey(t *testing.T) {
 		}
 	}
 }
+
+// TestLayersThatOnlySelect checks that a network is not refused because layers of it never get gradients, if all of its code
+// is followed: an indexer that chooses keys with topk is a small part of a large network, and a large part of a small one.
+func TestLayersThatOnlySelect(t *testing.T) {
+	folder := t.TempDir()
+	writeIn(t, folder, "train.py", `import torch
+import torch.nn as nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.index, self.value = nn.Linear(64, 16), nn.Linear(64, 64)
+    def forward(self, x):
+        score = self.index(x)
+        keep = score >= score.topk(4, -1).values[..., -1:]
+        return self.value(x) * keep.any(-1, keepdim=True)
+model = Net().cuda()
+opt = torch.optim.AdamW(model.parameters())
+for _ in range(3):
+    model(torch.zeros(8, 32, 64, device="cuda")).sum().backward()
+    opt.step()
+    opt.zero_grad()
+`)
+	answer := shown(t, folder, "", "estimate", "--gpu", "H200", "--batch", "8", "--json")
+	if answer.refused != "" || !strings.Contains(answer.notes, "have no gradient at the first update") {
+		t.Errorf("refused %q, notes %q", answer.refused, answer.notes)
+	}
+}
