@@ -481,8 +481,9 @@ func (f Facts) Targets() []string {
 }
 
 // prepare passes the facts to a builder.
-func (f Facts) prepare(b *nn.Builder, head string) {
-	b.Output, b.Blocks, b.WholeQuantized = f.OutputOf(head), f.Blocks, Classifies(head)
+func (f Facts) prepare(b *nn.Builder, run Run) {
+	b.Output, b.Blocks = f.OutputOf(run.Head), f.Blocks
+	b.WholeQuantized = Classifies(run.Head) && (run.Transformers == 0 || run.Transformers >= 500)
 }
 
 // OutputOf returns the last path component of the layer that computes a head's logits.

@@ -20,7 +20,9 @@ func (t *Tensor) convTranspose(weight, bias *Tensor, c Conv, more int) *Tensor {
 	size := Dims(t.size.d[0], weight.size.d[1]*c.Groups, grown(t.size.d[2], weight.size.d[2]), grown(t.size.d[3], weight.size.d[3]))
 	out := convInputGrad(t, size, weight, c)
 	w.convWork(t, out, weight)
-	n.backward(func(g *Tensor) []*Tensor { return convTransposeBackward(n, g, input.get(), filter.get(), bias != nil, c) })
+	n.backward(func(g *Tensor) []*Tensor {
+		return convTransposeBackward(n, g, input.get(), filter.get(), bias != nil, c)
+	})
 	return n.result(out, t, weight, bias)
 }
 
