@@ -14,7 +14,7 @@ func registerFunctional() {
 		"linear": linear, "embedding": embedding, "layer_norm": layerNorm, "dropout": dropout,
 		"cross_entropy": crossEntropy, "nll_loss": nllLoss, "kl_div": klDiv, "normalize": normalize,
 		"mse_loss": distance("mse_loss"), "l1_loss": distance("l1_loss"), "smooth_l1_loss": distance("smooth_l1_loss"), "huber_loss": distance("huber_loss"),
-		"binary_cross_entropy_with_logits": bceWithLogits, "cosine_similarity": cosineSimilarity,
+		"binary_cross_entropy_with_logits": bceWithLogits, "binary_cross_entropy": bce, "cosine_similarity": cosineSimilarity,
 		"pairwise_distance": pairwiseDistance, "triplet_margin_loss": tripletMargin, "one_hot": oneHot,
 		"silu": activation((*shadow.Tensor).SiLU), "gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
 		"relu": relu, "sigmoid": activation((*shadow.Tensor).Sigmoid), "softplus": activation((*shadow.Tensor).Softplus),
@@ -210,6 +210,17 @@ func bceWithLogits(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	return x.BCEWithLogits(y, optional(a, 2, "weight"), optional(a, 6, "pos_weight"), reduction(a, 5)).Hold()
+}
+
+// bce implements F.binary_cross_entropy(input, target, weight, size_average, reduce, reduction). Weights scale the result
+// in place.
+func bce(in *interpreter, a arguments) value {
+	x, okX := card(a, 0, "input")
+	y, okY := card(a, 1, "target")
+	if !okX || !okY {
+		return unknown{}
+	}
+	return x.BCELoss(y, reduction(a, 5)).Hold()
 }
 
 func cosineSimilarity(in *interpreter, a arguments) value {

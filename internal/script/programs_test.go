@@ -68,3 +68,28 @@ for _ in range(3):
 		t.Errorf("%d parameters and %d bytes of gradients, want %d parameters", res.Params, res.Gradients, want)
 	}
 }
+
+// TestAdversarialNetworks checks that a GAN with PyTorch's BCELoss is followed: it was refused, because it was said to call no model.
+func TestAdversarialNetworks(t *testing.T) {
+	const gan = `import torch
+import torch.nn as nn
+g = nn.Sequential(nn.ConvTranspose2d(10, 8, 4, 1, 0, bias=False), nn.BatchNorm2d(8), nn.ReLU(True), nn.ConvTranspose2d(8, 3, 4, 2, 1), nn.Tanh()).cuda()
+d = nn.Sequential(nn.Conv2d(3, 8, 4, 2, 1), nn.LeakyReLU(0.2), nn.Conv2d(8, 1, 4), nn.Sigmoid()).cuda()
+crit = nn.BCELoss()
+og, od = torch.optim.Adam(g.parameters()), torch.optim.Adam(d.parameters())
+for _ in range(3):
+    d.zero_grad()
+    real = torch.zeros(64, 3, 8, 8, device="cuda")
+    label = torch.full((64,), 1.0, device="cuda")
+    crit(d(real).view(-1), label).backward()
+    fake = g(torch.zeros(64, 10, 1, 1, device="cuda"))
+    crit(d(fake.detach()).view(-1), label).backward()
+    od.step()
+    g.zero_grad()
+    crit(d(fake).view(-1), label).backward()
+    og.step()
+`
+	if res, notes, err := follow(t, gan); err != nil || res.Backwards == 0 {
+		t.Errorf("%v, %q", err, notes)
+	}
+}

@@ -247,3 +247,30 @@ func (t *Tensor) MSELoss(target *Tensor, reduction string) *Tensor {
 	w.unpin(mark)
 	return out.loosen()
 }
+
+// BCELoss is F.binary_cross_entropy without weights: binary_cross_entropy_cuda (aten/src/ATen/native/cuda/Loss.cu), whose
+// result keeps the memory of one value per element. Autocast refuses it.
+func (t *Tensor) BCELoss(target *Tensor, reduction string) *Tensor {
+	defer t.w.As(Logits)()
+	w := t.w
+	mark := w.pin(t, target)
+	n := w.record("BinaryCrossEntropyBackward0", t)
+	x := n.save(t)
+	n.save(target)
+	w.Op("binary_cross_entropy")
+	out := w.Empty(t.size, t.dtype).Hold()
+	if reduction != "none" {
+		all := w.Empty(Dims(), t.dtype).Hold()
+		w.reduceScratch(reductionOf("mean", t.dtype), all, t.dtype, allDims(t.size), t.dtype)
+		all.Drop()
+		out = Replace(out, out.alias(Dims(), Dims()))
+	}
+	w.Launch(out, t, target)
+	n.backward(func(g *Tensor) []*Tensor {
+		w.Op("binary_cross_entropy_backward")
+		return []*Tensor{x.get().EmptyLike(x.get().dtype)}
+	})
+	n.output(out, 0)
+	w.unpin(mark)
+	return out.loosen()
+}
