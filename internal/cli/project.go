@@ -45,7 +45,31 @@ func (f *projectFlags) open(env Env) (*config.Project, error) {
 	if errors.Is(err, projects.ErrSeveral) && len(names) == 0 {
 		return f.openDefault(err)
 	}
+	if errors.Is(err, projects.ErrNothing) && len(names) == 0 {
+		return f.openNotebook(project, err)
+	}
 	return project, err
+}
+
+// openNotebook opens the only notebook of a folder without configs, if it has the arguments of a known trainer; else it
+// returns its arguments.
+func (f *projectFlags) openNotebook(project *config.Project, err error) (*config.Project, error) {
+	if f.loneScript() != "" {
+		return project, err
+	}
+	name := f.lone(".ipynb")
+	if name == "" {
+		return project, err
+	}
+	rel, wrong := filepath.Rel(f.folder, name)
+	if wrong != nil {
+		return project, err
+	}
+	found, wrong := config.Open(projectFiles{f.folder}, f.folder, filepath.ToSlash(rel))
+	if wrong != nil || found.Primary == nil || found.Trainer().ByName {
+		return project, err
+	}
+	return found, nil
 }
 
 // openDefault opens the one of several configs that the folder's script reads by default. It returns err if there is

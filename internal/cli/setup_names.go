@@ -132,7 +132,7 @@ func (f *setupFlags) given() map[string]string {
 // fromProject returns the origin of fields that were read from the config files of a folder.
 func fromProject(p *config.Project) origin {
 	file, _ := p.Main()
-	o := origin{under: p.Fields(), place: file, lines: map[string]string{}, spell: p.Spell}
+	o := origin{under: p.Fields(), place: file, lines: map[string]string{}, spell: p.Suggest}
 	if at := p.QuantizedAt(); at != "" {
 		o.lines["quantization.bits"] = at
 	}

@@ -38,7 +38,7 @@ func TestOpenErrors(t *testing.T) {
 		{"a here-document that is only written", map[string]string{"a.sh": "cat > a.yaml <<EOF\nx: 2\nEOF\npython train.py\n"}, []string{"a.sh"}, "a.sh:4: train.py gets no batch here"},
 		{"a script of fairseq", map[string]string{"a.sh": "fairseq-train data --arch transformer\n"}, []string{"a.sh"}, "training: a.sh:1: fairseq-train builds fairseq's own models; this is not estimated"},
 		{"a script of another objective", map[string]string{"a.sh": "python train_dpo.py --foo 1\n"}, []string{"a.sh"}, "training: a.sh:1: train_dpo.py trains on pairs of answers"},
-		{"a notebook", map[string]string{"a.ipynb": "{}"}, []string{"a.ipynb"}, "a.ipynb: notebooks are not supported; convert it to a script"},
+		{"a notebook", map[string]string{"a.ipynb": "{}"}, []string{"a.ipynb"}, "a.ipynb contains no setting that snug knows"},
 		{"unknown kind", map[string]string{"a.ini": "batch_size=1\n"}, []string{"a.ini"}, "a.ini: not a kind of file that snug can edit"},
 		{"a list", map[string]string{"a.yaml": "train:\n  batch_size: [4, 8]\n"}, []string{"a.yaml"},
 			"a.yaml:2:15: train.batch_size is a list, but a whole number is expected (batch)"},

@@ -53,8 +53,8 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	}
 	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
-	if s.Script.Readable() && s.Dist != nil && !s.FollowsOverGPUs() {
-		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures assume that each step runs in its own function, and may be too low", name("loop"), s.Loop))
+	if s.Script.Readable() && s.Dist != nil && !s.FollowsOverGPUs() && !s.Script.Abandoned() {
+		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures assume that each step runs in its own function, and may be too low", name("loop"), s.Script.Path()))
 	}
 	out = append(out, gradientNotes(s, name)...)
 	out = append(out, imageNotes(s, name)...)

@@ -80,6 +80,9 @@ type Facts struct {
 	// EagerBefore is the first release of transformers that has sdpa attention for the model: 500 is 5.0. If earlier
 	// releases are asked for sdpa, they compute eager attention.
 	EagerBefore int
+	// Cap is the key of the config that caps attention scores, which transformers' sdpa ignores, or "". The cap is on
+	// unless the key is null.
+	Cap string
 	// ByToken means that the model runs a loop over tokens.
 	ByToken bool
 	// Faster names packages with kernels that transformers uses for the model if they are installed. They are not
@@ -167,7 +170,7 @@ var families = map[string]Facts{
 		Blocks: []string{"bert.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"bloom": {
-		make: newBloom, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true, undropped: true}, Positions: Positions{Key: "seq_length", Default: 2048},
+		make: newBloom, EagerBefore: never, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true, undropped: true}, Positions: Positions{Key: "seq_length", Default: 2048},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{64, 8, 2},
 	},
 	"camembert": {
@@ -231,7 +234,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, LigerToo: true, Dims: Dims{3072, 16, 28},
 	},
 	"gemma2": {
-		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		make: newGemma2, Cap: "attn_logit_softcapping", OwnLoss: ownLoss{until: 446, upcast: true}, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
 	"gemma3": {
@@ -263,7 +266,7 @@ var families = map[string]Facts{
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"gpt_neo": {
-		make: newGPTNeo, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
+		make: newGPTNeo, EagerBefore: never, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{2048, 16, 24},
 	},
 	"gpt_neox": {
@@ -271,11 +274,11 @@ var families = map[string]Facts{
 		Blocks: []string{"gpt_neox.layers"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{6144, 64, 44},
 	},
 	"gpt_oss": {
-		make: newGPTOSS, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newGPTOSS, EagerBefore: never, Heads: taggerHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, LigerToo: true, Dims: Dims{2880, 64, 36},
 	},
 	"gptj": {
-		make: newGPTJ, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 2048, Learned: true},
+		make: newGPTJ, EagerBefore: never, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 2048, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{4096, 16, 28},
 	},
 	"granite": {
@@ -355,7 +358,7 @@ var families = map[string]Facts{
 		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"mpt": {
-		make: newMPT, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: "max_seq_len", Default: 2048, Learned: true},
+		make: newMPT, EagerBefore: never, OwnLoss: ownLoss{until: 448}, Heads: taggerHeads, tokens: tokenHead{own: true}, Positions: Positions{Key: "max_seq_len", Default: 2048, Learned: true},
 		Blocks: []string{"transformer.blocks"}, Output: "lm_head", LoRA: []string{"Wqkv"}, Quantizes: true, Dims: Dims{2048, 16, 24},
 	},
 	"mt5": {
@@ -531,8 +534,9 @@ func (f Facts) Targets() []string {
 }
 
 // prepare passes the facts to a builder.
-func (f Facts) prepare(b *nn.Builder, head string) {
-	b.Output, b.Blocks, b.WholeQuantized = f.OutputOf(head), f.Blocks, Classifies(head)
+func (f Facts) prepare(b *nn.Builder, run Run) {
+	b.Output, b.Blocks = f.OutputOf(run.Head), f.Blocks
+	b.WholeQuantized = Classifies(run.Head) && (run.Transformers == 0 || run.Transformers >= 500)
 }
 
 // OutputOf returns the last path component of the layer that computes a head's logits.

@@ -130,7 +130,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}
 	run.ownLoss, run.tokens, run.problem = f.OwnLoss, f.tokens, c.problem(run)
 	run.repeats = run.Attention == "flash" && run.Transformers > 0 && run.Transformers < f.repeatsUntil
-	f.prepare(b, run.Head)
+	f.prepare(b, run)
 	run.Torchtune = run.Torchtune && f.Torchtune && run.Head == CausalLM
 	run.LitGPT.On = run.LitGPT.On && f.LitGPT && run.Head == CausalLM
 	if !f.late && !run.Torchtune && !run.LitGPT.On {

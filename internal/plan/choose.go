@@ -174,7 +174,7 @@ func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 		switch {
 		case other != nil && other.rate*part.gain >= c.rate:
 			c = other
-		case other != nil:
+		case other != nil && part.share >= nearlyFull:
 			c.roomier = other
 		}
 	}
@@ -183,7 +183,10 @@ func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 
 // comforts are shares of the card, each with the speedup that justifies using more. Free memory is needed for the
 // unexpected: a longer sample, another process, a new library release.
-var comforts = []struct{ share, gain float64 }{{0.95, 1.10}, {0.90, gain}}
+var comforts = []struct{ share, gain float64 }{{0.95, 1.10}, {0.90, gain}, {0.80, 1.03}}
+
+// nearlyFull is the share above which a choice says what one with more room would cost.
+const nearlyFull = 0.90
 
 // tightNote describes what a choice that fills the card gains over one that leaves room.
 func (s *search) tightNote(c *Choice) string {

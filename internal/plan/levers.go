@@ -163,7 +163,7 @@ func (s *search) pullable() []lever {
 	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
 	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit" && !s.isRecorded(), "optimizer adamw-8bit", "8-bit states; needs bitsandbytes",
 		func(x *settings) { x.optimizer = "adamw-8bit" })
-	add(x.attention == setup.Eager && !images, "attention sdpa", "", func(x *settings) { x.attention = setup.SDPA })
+	add(x.attention == setup.Eager && !images && !base.KeepsEager(), "attention sdpa", "", func(x *settings) { x.attention = setup.SDPA })
 	add(x.attention != setup.Flash && x.precision != setup.FP32 && s.req.Card.Flash() && !images && !base.Diffuses(), "attention flash", "needs flash-attn installed",
 		func(x *settings) { x.attention = setup.Flash })
 	add(base.TrainedHead() == "causal-lm" && base.Loss == "" && x.seq >= 8*lossChunks, fmt.Sprintf("loss in %d chunks", lossChunks), "needs a custom loss function",

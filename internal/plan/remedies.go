@@ -33,23 +33,32 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	if err != nil || today.Events() > longRun {
 		return nil, err
 	}
-	tried := q.singles()
+	if out, err := q.simple(); len(out) > 0 || err != nil {
+		return out, err
+	}
+	if out, err := q.combined(); len(out) > 0 || err != nil {
+		return out, err
+	}
+	q.tight = true
+	return q.simple()
+}
+
+// simple returns the single changes that make the run fit, and the fastest settings.
+func (s *search) simple() ([]Remedy, error) {
+	tried := s.singles()
 	found := make([]*Remedy, len(tried))
 	inTurn(len(tried), func(i int) bool {
-		found[i] = q.remedy(tried[i].pull)
+		found[i] = s.remedy(tried[i].pull)
 		return true
 	})
-	best, err := q.chosen()
+	best, err := s.chosen()
 	if err != nil {
 		return nil, err
 	}
-	if best != nil { // show the fastest settings second, after the smaller batch, which changes less
-		found = slices.Insert(found, min(1, len(found)), &Remedy{q.flags(best.settings), q.counted(best.Estimate)})
+	if best != nil && s.inside(best, s.advised()) { // show the fastest settings second, after the smaller batch, which changes less
+		found = slices.Insert(found, min(1, len(found)), &Remedy{s.flags(best.settings), s.counted(best.Estimate)})
 	}
-	if out := different(found); len(out) > 0 {
-		return out, nil
-	}
-	return q.combined()
+	return different(found), nil
 }
 
 // different returns the first few remedies. It skips nils, duplicates and those that add to an earlier one without saving
@@ -79,7 +88,7 @@ func (r Remedy) suffices(other Remedy) bool {
 // singles returns the changes that are tried alone: the largest batch that fits, and the levers with a flag.
 func (s *search) singles() []lever {
 	var out []lever
-	if i, err := s.largest(s.today, room{share: 1, careful: true}); err == nil && i >= 0 && s.batches[i] < s.today.batch {
+	if i, err := s.largest(s.today, s.advised()); err == nil && i >= 0 && s.batches[i] < s.today.batch {
 		at := s.split(s.today, s.batches[i])
 		out = append(out, lever{change: "smaller batch", pull: func(x *settings) { x.batch, x.accumulation = at.batch, at.accumulation }})
 	}
@@ -100,7 +109,7 @@ func (s *search) remedy(pull func(x *settings)) *Remedy {
 	if err != nil {
 		return nil
 	}
-	placed, fits, err := s.placed(c, room{share: 1, careful: true})
+	placed, fits, err := s.placed(c, s.advised())
 	if err != nil || !fits {
 		return nil
 	}
@@ -146,7 +155,7 @@ func (s *search) combined() ([]Remedy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, fits, err := s.placed(least, room{share: 1, careful: true}); err == nil && fits {
+	if _, fits, err := s.placed(least, s.advised()); err == nil && fits {
 		if r := s.asRemedy(least.settings); r != nil {
 			return []Remedy{*r}, nil
 		}

@@ -40,8 +40,31 @@ func (s *search) rescue(p *Plan) (err error) {
 	return err
 }
 
-// nearest returns the shortest list of levers that makes settings fit: on a few more GPUs, or else on many.
+// advisable is the largest share of a card that advice may use, if other advice uses less.
+const advisable = 0.99
+
+// advised is the room for advice to a run that does not fit. It leaves some of the card free, because advice that is
+// followed and fails is worse than none.
+func (s *search) advised() room {
+	r := room{share: s.req.Goal.share(), careful: true}
+	if most := advisable / (1 - s.req.Margin); !s.tight && most < r.share {
+		r.below = most
+	}
+	return r
+}
+
+// nearest returns the shortest list of levers that makes settings fit with room to spare, or else at all.
 func (s *search) nearest(x settings) ([]string, settings) {
+	if names, y := s.onMore(x); names != nil {
+		return names, y
+	}
+	full := *s
+	full.tight = true
+	return full.onMore(x)
+}
+
+// onMore returns the shortest list of levers that makes settings fit: on a few more GPUs, or else on many.
+func (s *search) onMore(x settings) ([]string, settings) {
 	names, y := s.shortest(x)
 	if names == nil && !s.isRecorded() {
 		many := *s
@@ -86,14 +109,29 @@ func (s *search) least() (candidate, error) {
 
 // shortest returns the shortest list of levers that makes settings fit. All single levers and pairs are tried,
 // starting with those that change the least about what is trained; longer lists extend the pair that takes the least
-// memory.
+// memory. Sequences are shortened only if no pair of other levers is enough.
 func (s *search) shortest(x settings) ([]string, settings) {
 	levers := s.further(x)
+	whole := slices.DeleteFunc(slices.Clone(levers), func(l lever) bool {
+		y := x
+		l.pull(&y)
+		return y.seq != x.seq
+	})
+	if len(whole) < len(levers) {
+		if names, y := s.shortestOf(x, whole, 2); names != nil {
+			return names, y
+		}
+	}
+	return s.shortestOf(x, levers, 4)
+}
+
+// shortestOf returns the shortest list of levers, up to some number of them, that makes settings fit.
+func (s *search) shortestOf(x settings, levers []lever, most int) ([]string, settings) {
 	var lists [][]int
 	for i := range levers {
 		lists = append(lists, []int{i})
 	}
-	for size := 1; size <= 4 && len(lists) > 0; size++ {
+	for size := 1; size <= most && len(lists) > 0; size++ {
 		best, at := s.tryAll(x, levers, lists)
 		if at.fits {
 			var names []string
@@ -144,7 +182,7 @@ func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attem
 
 // try returns the memory of settings. With byFloor, it returns just a lower bound if even that does not fit.
 func (s *search) try(y settings, byFloor bool) attempt {
-	r := room{share: s.req.Goal.share()}
+	r := s.advised()
 	if byFloor && s.hopeless(y, r) {
 		return attempt{settings: y, takes: s.floor(y), least: true}
 	}
@@ -190,7 +228,7 @@ func (s *search) further(x settings) []lever {
 	add(x.batch > 1 && !s.rules.locked["accumulation"], "batch 1", func(x *settings) { x.accumulation, x.batch = x.accumulation*x.batch, 1 })
 	add(!x.checkpointing && s.base.MayRecompute(), "checkpointing", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "", "optimizer "+fused[x.optimizer], func(x *settings) { x.optimizer = fused[x.optimizer] })
-	add(x.attention == setup.Eager && !images, "attention sdpa", func(x *settings) { x.attention = setup.SDPA })
+	add(x.attention == setup.Eager && !images && !s.base.KeepsEager(), "attention sdpa", func(x *settings) { x.attention = setup.SDPA })
 	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", func(x *settings) { x.precision = setup.AmpBF16 })
 	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16, "precision amp-fp16", func(x *settings) { x.precision = setup.AmpFP16 })
 	out = append(out, s.tableLevers(false)...)

@@ -75,7 +75,7 @@ func (s *search) lockUnwritable() {
 	if x.accumulation == 1 && s.target == x.effective() && !r.fixed("accumulation") && !r.writes("accumulation", 2) && s.todayFits() {
 		r.locked["accumulation"] = true // a little speed is not worth rewriting the training loop
 	}
-	if (x.attention == setup.Eager || s.lacksFlash()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
+	if to := s.attention(); to != x.attention && !r.fixed("attention") && !r.writes("attention", to) {
 		r.locked["attention"] = true
 	}
 }
@@ -145,14 +145,29 @@ func (s *search) variants() []settings {
 			for _, optimizer := range s.rules.optimizers(s.today) {
 				v := s.today
 				v.checkpointing, v.precision, v.optimizer = checkpointing, precision, optimizer
-				if (v.attention == setup.Eager || s.lacksFlash()) && !s.rules.fixed("attention") {
-					v.attention = setup.SDPA
+				if !s.rules.fixed("attention") {
+					v.attention = s.attention()
 				}
 				out = append(out, v)
 			}
 		}
 	}
 	return out
+}
+
+// attention returns the attention to plan with: sdpa instead of eager attention, and of flash attention on cards
+// without it, unless that changes what the model computes.
+func (s *search) attention() string {
+	keeps := s.base.KeepsEager()
+	switch {
+	case s.today.attention == setup.Eager && !keeps:
+		return setup.SDPA
+	case s.lacksFlash() && keeps:
+		return setup.Eager
+	case s.lacksFlash():
+		return setup.SDPA
+	}
+	return s.today.attention
 }
 
 // lacksFlash reports whether the run uses flash attention but the card does not support it.

@@ -19,6 +19,7 @@ type search struct {
 	req     Request
 	exact   bool     // simulates this very card, not just its generation
 	long    bool     // each run takes a long time to simulate
+	tight   bool     // advice may fill the card
 	kind    gpu.Card // determines which kernels run
 	today   settings
 	target  int // effective batch

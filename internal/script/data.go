@@ -167,6 +167,7 @@ func (in *interpreter) nextLength(l *loader) {
 	if len(in.Lengths) == 0 || !in.World.GradEnabled() {
 		return
 	}
+	in.lengthUsed = true
 	if l.evaluates {
 		in.Seq = slices.Max(in.Lengths)
 	} else {
@@ -357,7 +358,9 @@ func (in *interpreter) shaped(v value) bool {
 		return !slices.ContainsFunc(v.vals, func(x value) bool { return !in.shaped(x) })
 	case *list:
 		return !slices.ContainsFunc(v.items, func(x value) bool { return !in.shaped(x) })
-	case *hostTensor, *shadow.Tensor, nil, bool, int, float64, string:
+	case *hostTensor:
+		return !ofUnseen(v)
+	case *shadow.Tensor, nil, bool, int, float64, string:
 		return true
 	}
 	return false
@@ -408,8 +411,11 @@ func (in *interpreter) sized(v value, n int) value {
 		out := &dict{record: true}
 		for i, k := range v.keys {
 			x := in.sized(v.vals[i], n)
-			if name, ok := k.(string); ok && isUnknown(x) {
-				x = in.field(name, n)
+			if name, ok := k.(string); ok && (isUnknown(x) || ofUnseen(v.vals[i])) {
+				if f := in.field(name, n); !isUnknown(f) {
+					drop(x)
+					x = f
+				}
 			}
 			out.set(k, x)
 		}
@@ -424,13 +430,19 @@ func (in *interpreter) sized(v value, n int) value {
 	return hold(v)
 }
 
+// ofUnseen reports whether a tensor was made from a list of samples that are unknown, and so has none.
+func ofUnseen(v value) bool {
+	t, ok := v.(*hostTensor)
+	return ok && len(t.size) > 0 && t.size[0] == 0
+}
+
 // rows returns n samples of a tensor of the dataset. Token ids get the setup's length.
 func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size := slices.Clone(d.size)
 	size[0] = n
 	own := in.survey != nil || in.lengths && len(in.Lengths) == 0
 	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 && !own {
-		size[1] = in.Seq + in.beyond(size[1])
+		size[1], in.lengthUsed = in.Seq+in.beyond(size[1]), true
 	}
 	out := &hostTensor{size: size, dtype: d.dtype}
 	in.marks(out, in.zeros[d])
@@ -443,6 +455,7 @@ func (in *interpreter) measure(size []int) {
 	for _, n := range size {
 		in.lengths = in.lengths || n > 8 && n >= in.length0-1 && n <= in.length0+1
 	}
+	in.lengthUsed = in.lengthUsed || in.lengths
 }
 
 // beyond returns the number of tokens by which the script's samples exceed the sequence: one if inputs and labels are
@@ -462,7 +475,7 @@ func (in *interpreter) field(name string, n int) value {
 	for _, f := range in.Fields {
 		if f.Name == name {
 			size := slices.Clone(f.Size)
-			size[0] = n * max(f.Rows, 1)
+			size[0], in.lengthUsed = n*max(f.Rows, 1), true
 			return &hostTensor{size: size, dtype: f.DType}
 		}
 	}
@@ -471,7 +484,7 @@ func (in *interpreter) field(name string, n int) value {
 
 // mystery returns a batch of an unknown dataset: the tensors that the model expects.
 func (in *interpreter) mystery(n int) value {
-	in.asked = true
+	in.asked, in.lengthUsed = true, true
 	d := &dict{record: true, batch: true}
 	for _, f := range in.Fields {
 		d.set(f.Name, in.field(f.Name, n))

@@ -30,7 +30,7 @@ func (in *interpreter) resized(name string, v value) value {
 	if n, ok := v.(int); !known || !ok || n != r.From {
 		return v
 	}
-	in.asked = in.asked || r.Batch
+	in.asked, in.lengthUsed = in.asked || r.Batch, in.lengthUsed || !r.Batch
 	return r.To
 }
 

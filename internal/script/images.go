@@ -11,7 +11,7 @@ import (
 
 func registerImages() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
-		"conv2d": conv2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
+		"conv2d": conv2d, "conv_transpose2d": convTranspose2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
 		"adaptive_avg_pool2d": adaptiveAvgPool2d, "interpolate": interpolate,
 	} {
 		natives["torch.nn.functional."+name] = f
@@ -69,6 +69,25 @@ func conv2d(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	return x.Conv2d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Groups: groups}).Hold()
+}
+
+// convTranspose2d implements F.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation).
+func convTranspose2d(in *interpreter, a arguments) value {
+	x, ok := image(a)
+	weight, okW := card(a, 1, "weight")
+	if !ok || !okW {
+		return unknown{}
+	}
+	stride, okS := side(a.or(3, "stride", 1))
+	padding, okP := side(a.or(4, "padding", 0))
+	more, okM := side(a.or(5, "output_padding", 0))
+	groups, okG := a.or(6, "groups", 1).(int)
+	dilation, okD := side(a.or(7, "dilation", 1))
+	if !okS || !okP || !okM || !okG || !okD || dilation != 1 || weight.Size(3) != weight.Size(2) {
+		in.note("only convolutions with square kernels and without dilation are followed")
+		return unknown{}
+	}
+	return x.ConvTranspose2d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Groups: groups}, more).Hold()
 }
 
 // batchNorm implements F.batch_norm(input, running_mean, running_var, weight, bias, training).

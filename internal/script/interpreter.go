@@ -26,6 +26,7 @@ type interpreter struct {
 	rows0       int                      // size of the first batch that the model is trained on
 	rowsAt      pysrc.Pos                // where that batch is used
 	asked       bool                     // the script reads its batch size from the setup
+	lengthUsed  bool                     // the setup's length decided over the shape of a tensor
 	model       string                   // the name with which the script loads the setup's model
 	configs     map[string]foundConfig   // configurations found so far, by model name
 	lengths     bool                     // the script's own data has the setup's length

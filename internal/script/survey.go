@@ -278,6 +278,6 @@ func (in *interpreter) sizeOfArgument(name string, v value, given bool) value {
 	if n, ok := v.(int); (given || learned) && (!ok || n != base) {
 		return v
 	}
-	in.asked = in.asked || batchNames[name]
+	in.asked, in.lengthUsed = in.asked || batchNames[name], in.lengthUsed || lengthNames[name]
 	return size
 }

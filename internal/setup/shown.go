@@ -183,3 +183,12 @@ func (s *Setup) attention() string {
 func (s *Setup) knowsCheckpointing() bool {
 	return s.Model.Program == nil || s.Model.Program.Recorded().Checkpointing != nil
 }
+
+// KeepsEager reports whether eager attention cannot become sdpa: transformers has no sdpa for the model, or its sdpa
+// ignores the cap on the model's attention scores and so computes something else.
+func (s *Setup) KeepsEager() bool {
+	f := s.Model.facts()
+	scores, there := s.Model.Config[f.Cap]
+	caps := f.Cap != "" && (!there || scores != nil)
+	return caps || f.Attends(SDPA, s.Versions.TransformersRelease()) != SDPA
+}

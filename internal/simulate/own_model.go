@@ -104,6 +104,8 @@ func (r *run) ineffectiveOn(res *script.Result) (out []string) {
 		switch field {
 		case "checkpointing":
 			idle = !res.Switched
+		case "seq":
+			idle = !res.Sized
 		case "clip": // differences notes a script that does not clip
 			idle = !r.s.Clip && res.Clips
 		case "precision": // and autocast
@@ -127,16 +129,21 @@ func (r *run) ungraded(res *script.Result) int {
 	return len(res.Trained) - res.Graded
 }
 
-// unfollowedShare is the share of a script's own model that may lack gradients. If more of it does, a part of the model was not
-// followed, and the figures would be far too low.
-const unfollowedShare = 0.1
+// unfollowedShare is the share of a script's own model that may lack gradients if some of its code was not followed, and
+// untrainedShare if all was: layers that only select, as with topk, never get any. If more of it lacks them, a part of the
+// model was not followed, and the figures would be far too low.
+const (
+	unfollowedShare = 0.1
+	untrainedShare  = 0.5
+)
 
 // unfollowedModel returns the error for a script's own model of which too much was not followed.
 func (r *run) unfollowedModel(res *script.Result) error {
 	if !r.s.Model.Code || res.Graded == len(res.Trained) {
 		return nil
 	}
-	if float64(res.Ungraded) <= unfollowedShare*float64(numel(res.Trained)) {
+	share := float64(res.Ungraded) / float64(numel(res.Trained))
+	if share <= unfollowedShare || share <= untrainedShare && len(res.Notes) == 0 {
 		return nil
 	}
 	return setup.Wrong("{loop} %s: %d of the %d parameters of its model get no gradient%s, because a part of it cannot be followed; record the run: snug profile -- python3 %s", r.s.Loop, len(res.Trained)-res.Graded, len(res.Trained), firstNote(res.Notes), r.s.Loop)

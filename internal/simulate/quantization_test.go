@@ -254,3 +254,33 @@ func sizes(r *Result) (out []int) {
 	}
 	return out
 }
+
+// TestQuantizedClassifiers checks which heads bitsandbytes quantizes: in transformers 5 those with a bias, before none. QLoRA of
+// a decoder that classifies trains its score layer with modules_to_save.
+func TestQuantizedClassifiers(t *testing.T) {
+	for _, c := range []struct {
+		model, head, save, transformers string
+		quantized                       bool
+	}{
+		{"mistral-7b", "sequence-classification", "score", "", false},
+		{"bert-base", "sequence-classification", "classifier", "", true},
+		{"bert-base", "sequence-classification", "classifier", "4.57", false},
+	} {
+		fields := map[string]any{
+			"model": map[string]any{"name": c.model, "head": c.head}, "batch": 1.0, "seq": 16.0, "precision": "amp-bf16",
+			"lora":         map[string]any{"rank": 4.0, "peft": true, "save": []any{c.save}},
+			"quantization": map[string]any{"bits": 4.0},
+		}
+		if c.transformers != "" {
+			fields["versions"] = map[string]any{"transformers": c.transformers}
+		}
+		s, err := decoded(t, fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Run(s, Options{})
+		if refused := err != nil && strings.Contains(err.Error(), "its weight is quantized"); refused != c.quantized {
+			t.Errorf("%s with %s: %v", c.model, c.save, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 
 	"snug/internal/setup"
 	"snug/internal/shadow"
@@ -31,13 +32,23 @@ func runSpread(s *setup.Setup, o Options) (*Result, error) {
 				return nil, own
 			}
 			s.Script.Abandon()
-			s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v), so settings that only its code shows are not counted", s.Loop, err)})
+			s.Script.Note([]string{fmt.Sprintf("%s cannot be followed (%s), so settings that only its code shows are not counted; the figures assume that each step runs in its own function, and may be too low",
+				s.Script.Path(), reason(err, s))})
 		}
 	}
 	if s.Script.OwnModel() {
 		return nil, setup.Unsimulated(fmt.Sprintf("%s builds its own model, which is simulated on one GPU only; record the run: snug profile -- python3 %s", s.Script.Path(), s.Loop))
 	}
 	return runLoop(withoutScript(s), o)
+}
+
+// reason returns why a script cannot be followed, without the script's arguments and the advice for runs without figures.
+func reason(err error, s *setup.Setup) string {
+	why := strings.ReplaceAll(err.Error(), s.Loop, s.Script.Path())
+	for _, advice := range []string{"; record the run", "; name the loop", "; use a built-in loop"} {
+		why, _, _ = strings.Cut(why, advice)
+	}
+	return strings.TrimPrefix(why, "loop "+s.Script.Path()+": ")
 }
 
 // withoutScript returns a setup for snug's own loop, with what its script has shown.

@@ -29,6 +29,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"snug/internal/pysrc"
 )
 
 // Format is a kind of file.
@@ -48,9 +50,15 @@ var extensions = map[string]Format{
 	".yaml": YAML, ".yml": YAML,
 	".json": JSON, ".jsonc": JSON, ".json5": JSON, ".hjson": JSON,
 	".toml": TOML,
-	".py":   Python,
-	".sh":   Shell, ".bash": Shell, ".zsh": Shell, ".slurm": Shell, ".sbatch": Shell,
+	".py":   Python, notebook: Python,
+	".sh": Shell, ".bash": Shell, ".zsh": Shell, ".slurm": Shell, ".sbatch": Shell,
 }
+
+// notebook is the extension of notebooks. Their code is read as one program, and never written.
+const notebook = ".ipynb"
+
+// IsNotebook reports whether a file is a notebook, by its name.
+func IsNotebook(name string) bool { return strings.EqualFold(path.Ext(name), notebook) }
 
 // maxSize is larger than any config and small enough to parse quickly.
 const maxSize = 16 << 20
@@ -116,9 +124,6 @@ type syntax interface {
 func Open(name string, data []byte) (*Document, error) {
 	format, ok := FormatOf(name, data)
 	if !ok {
-		if strings.EqualFold(path.Ext(name), ".ipynb") {
-			return nil, fmt.Errorf("%s: notebooks are not supported; convert it to a script: jupyter nbconvert --to script %s", name, path.Base(name))
-		}
 		return nil, fmt.Errorf("%s: not a kind of file that snug can edit (.yaml, .json, .toml, .py or .sh)", name)
 	}
 	return OpenAs(name, format, data)
@@ -131,6 +136,13 @@ func OpenAs(name string, format Format, data []byte) (*Document, error) {
 
 // OpenScript parses a file of a known format. beside returns the text of a file that a shell script sources.
 func OpenScript(name string, format Format, data []byte, beside func(name string) (text string, ok bool)) (*Document, error) {
+	if IsNotebook(name) {
+		code, err := pysrc.Notebook(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		data = []byte(code)
+	}
 	d := &Document{beside: beside, name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
 	if len(data) > maxSize {
 		return nil, d.errorAt(0, fmt.Errorf("%d bytes is too large for a config (at most %d)", len(data), maxSize))

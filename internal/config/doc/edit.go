@@ -153,6 +153,9 @@ type splice struct {
 // apply returns the document after the splices. It parses the new text and compares its values with the old
 // ones (verify.go).
 func (d *Document) apply(splices []splice, want expected) (*Document, error) {
+	if IsNotebook(d.name) {
+		return nil, d.errorAt(want.at.start, fmt.Errorf("%w: it is in a notebook; change the cell by hand", ErrFixed))
+	}
 	slices.SortStableFunc(splices, func(a, b splice) int { return a.start - b.start })
 	var out bytes.Buffer
 	done := 0

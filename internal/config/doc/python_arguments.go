@@ -113,7 +113,26 @@ func (d *Document) Passed() map[string]string {
 	}
 	p.castFlags(tokens, out)
 	adapterFlags(tokens, out)
+	p.modelFlags(tokens, out)
 	return out
+}
+
+// ModelName is the use of a flag that names the model to load.
+const ModelName = "model_name_or_path"
+
+// modelFlags adds the flags that name a model: AutoModelForCausalLM.from_pretrained(args.backbone). Tokenizers and
+// configs have the same method.
+func (p *pyParser) modelFlags(tokens []pyToken, out map[string]string) {
+	for i := 2; i+5 < len(tokens); i++ {
+		if tokens[i].text != "from_pretrained" || tokens[i+1].text != "(" || tokens[i-1].text != "." {
+			continue
+		}
+		class, passed := tokens[i-2].text, tokens[i+2:i+5]
+		loads := strings.Contains(class, "Model") || strings.Contains(class, "For")
+		if loads && !strings.Contains(class, "Peft") && isAttribute(passed) && p.parsed[passed[0].text] && (tokens[i+5].text == "," || tokens[i+5].text == ")") {
+			out[passed[2].text] = ModelName
+		}
+	}
 }
 
 // adapterUses maps arguments of PEFT's LoraConfig to the usual names of their flags. The argument's own name may be too

@@ -124,8 +124,23 @@ func (p *pyParser) argument(into *node, tokens []pyToken) {
 		if e, _ := call.own("default"); e != nil && name != "" {
 			p.add(into, entry{key: name, keyStart: tokens[i+2].start, value: e.value})
 			p.option(attributeOf(name, call), e.value)
+		} else if off := switchedOff(call); off != nil && name != "" {
+			p.option(attributeOf(name, call), off)
 		}
 		return
+	}
+}
+
+// switchedOff returns the value of a flag with action="store_true" or "store_false" that is not given; nil for any
+// other flag.
+func switchedOff(call *node) *node {
+	e, _ := call.own("action")
+	if e == nil || e.value.data != "store_true" && e.value.data != "store_false" {
+		return nil
+	}
+	return &node{
+		kind: Bool, data: e.value.data == "store_false", start: e.value.start, end: e.value.end, style: pyPlain,
+		fixed: "it is the default of a flag that takes no value",
 	}
 }
 

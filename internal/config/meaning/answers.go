@@ -4,6 +4,8 @@ package meaning
 
 import (
 	"cmp"
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -43,6 +45,9 @@ func (r *Run) answersLoop() string {
 	}
 	if found == "" && keys > 0 { // the keys do not determine the objective
 		found = named
+	}
+	if found == "" {
+		found = r.namedFile()
 	}
 	if loop := r.Trainer().AnswerLoops[found]; setup.SimulatesTRL(loop, r.trlRelease()) {
 		return loop
@@ -112,6 +117,25 @@ var laterClass = pattern.New(`(?m)^[^#\n]*?\b(?:KTO|ORPO|CPO|GRPO|Reward)Trainer
 
 // importsTRL matches the import of TRL's trainers.
 var importsTRL = pattern.New(`(?m)^[ \t]*from[ \t]+trl[ \t.]`, "trl")
+
+// namedFile returns the word for an objective in the file's own name; "" if only a folder is named so.
+func (r *Run) namedFile() string {
+	word, does := systems.ObjectiveOf(path.Base(r.Primary.File))
+	if does == "" {
+		return ""
+	}
+	return word
+}
+
+// answersByName returns the note that only the file's name shows that the run compares answers.
+func (r *Run) answersByName() []string {
+	loop := r.answersLoop()
+	if loop == "" || r.statesObjective() || slices.ContainsFunc(r.BindingsOf("refused"), func(b projects.Bound) bool { return b.Value != nil && b.Value != "" }) {
+		return nil
+	}
+	_, does := systems.ObjectiveOf(path.Base(r.Primary.File))
+	return []string{fmt.Sprintf("judging by its name, %s %s (loop %s); if it trains on tokens, give --loop %s", r.Primary.File, does, loop, r.Trainer().Loop)}
+}
 
 // namedObjective returns the word for an objective in the name of the file or its folders.
 func (r *Run) namedObjective() string {

@@ -3,11 +3,14 @@
 package meaning
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/setup"
 )
 
 // TestUnsearched checks that the figures come with a note on the files that were not read.
@@ -64,7 +67,8 @@ func TestOtherTrainers(t *testing.T) {
 		"both directions":   {"a.json", `{"` + batch + `": 2, "model_name_or_path": "Qwen/Qwen2-0.5B", "max_seq_length": 64, "bidirectional": true}`, "lets tokens attend to later ones"},
 		"one direction":     {"a.json", `{"` + batch + `": 2, "model_name_or_path": "Qwen/Qwen2-0.5B", "max_seq_length": 64, "bidirectional": false}`, ""},
 		"a data set":        {"a.yaml", batch + ": 2\nmodel_name_or_path: Qwen/Qwen2-0.5B\nmax_seq_length: 64\ndataset_mixer:\n  /data/v1.5/preference-collection: 1.0\n", ""},
-		"a named file":      {"conf/llama-simpo.yaml", batch + ": 2\nmax_length: 64\n", comparesPairs},
+		"a named file":      {"conf/llama-vppo.yaml", batch + ": 2\nmax_length: 64\n", "with a frozen reference model"},
+		"one of TRL's":      {"conf/llama-simpo.yaml", batch + ": 2\nmax_length: 64\n", ""},
 		"open-instruct's":   {"conf/dpo/a.yaml", batch + ": 2\nwith_tracking: true\n", comparesPairs},
 		"its sft":           {"conf/sft/a.yaml", batch + ": 2\nwith_tracking: true\n", ""},
 		"a library":         {"a.py", "from setfit import Trainer\n" + batch + " = 2\n", "compares texts by their embeddings"},
@@ -132,5 +136,20 @@ func TestScriptModel(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLoopByName checks that a config for TRL that only its name shows to be for DPO gets TRL's loop, with a note. A
+// config in a folder of that name may be for anything.
+func TestLoopByName(t *testing.T) {
+	const text = "model_name_or_path: gpt2\nper_device_train_batch_size: 4\nmax_length: 1024\nuse_peft: true\nlora_r: 32\n"
+	r := opened(t, fstest.MapFS{"dpo_run.yaml": {Data: []byte(text)}})
+	fields := r.Fields()
+	if fields["loop"] != setup.DPOLoop {
+		t.Errorf("the loop is %v", fields["loop"])
+	}
+	const note = "judging by its name, dpo_run.yaml trains on pairs of answers, with twice the rows and usually a frozen reference model (loop trl-dpo); if it trains on tokens, give --loop trl"
+	if got := r.Warnings(fields); !slices.Contains(got, note) {
+		t.Errorf("notes %q", got)
 	}
 }

@@ -36,3 +36,20 @@ func TestSpell(t *testing.T) {
 		})
 	}
 }
+
+// TestSpellFlagsOfTheProgram checks that no flag is suggested that the program does not declare: advice to add --dtype
+// to a program of one's own with --bsz and --half does not help.
+func TestSpellFlagsOfTheProgram(t *testing.T) {
+	const program = "import argparse\nfrom transformers import TrainingArguments\np = argparse.ArgumentParser()\n" +
+		"p.add_argument(\"--per_device_train_batch_size\", type=int)\np.add_argument(\"--bf16\", action=\"store_true\")\n"
+	p := opened(t, fstest.MapFS{
+		"run.sh":      {Data: []byte("python finetune.py --per_device_train_batch_size 2\n")},
+		"finetune.py": {Data: []byte(program)},
+	})
+	if got := p.Suggest("weights", "fp32"); got != "" {
+		t.Errorf("fp32 weights: %q, which the program refuses", got)
+	}
+	if got := p.Suggest("precision", "amp-bf16"); got != "--bf16" {
+		t.Errorf("amp-bf16: %q", got)
+	}
+}

@@ -76,6 +76,9 @@ func (r *Run) unreadIn(s *projects.Source, run map[string]any) []unreadKeys {
 		if topic == systems.OfAdapters && run["lora"] != nil && systems.NamesBits(textOf(v)) {
 			topic = systems.OfBits // the adapters are counted
 		}
+		if topic == systems.OfLength && run["model"] == nil && run["loop"] != nil {
+			continue // a script that builds its own model reads its sizes itself, and is followed
+		}
 		if topic == "" || read[p] || r.Removed(s, p) || !r.deviates(topic, v, run) || r.isNoted(v.Parts[len(v.Parts)-1]) {
 			continue
 		}

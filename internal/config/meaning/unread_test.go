@@ -136,3 +136,17 @@ func TestProgramsSettings(t *testing.T) {
 		t.Errorf("two programs that could read args.json: %+v", got)
 	}
 }
+
+// TestAutocastOfOwnModel checks that a precision that a script computes is not said to be ignored if the script builds its
+// own model: its autocast is followed, and --precision has no effect on it.
+func TestAutocastOfOwnModel(t *testing.T) {
+	const program = "import torch\namp = torch.cuda.is_available() and not a.no_mixed\nbatch_size = 4\nmodel = torch.nn.Linear(8, 8)\nloss.backward()\n"
+	r := opened(t, fstest.MapFS{"main.py": {Data: []byte(program)}})
+	fields := r.Fields()
+	fields["loop"] = "main.py"
+	for _, note := range r.Warnings(fields) {
+		if strings.Contains(note, "computed at run time") {
+			t.Error(note)
+		}
+	}
+}

@@ -27,6 +27,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.firstFSDP()...)
 	out = append(out, r.noted()...)
 	out = append(out, r.namedOtherwise()...)
+	out = append(out, r.answersByName()...)
 	out = append(out, r.methodInName(run, r.unread(run))...)
 	out = append(out, r.checkpointedTwice()...)
 	out = append(out, r.ownLayers()...)

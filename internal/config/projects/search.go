@@ -88,7 +88,7 @@ func sizeOf(e fs.DirEntry) int64 {
 func mayBeConfig(name string) bool {
 	name = strings.ToLower(name)
 	_, ok := doc.FormatOf(name, nil)
-	return ok && !strings.HasPrefix(name, ".") && !slices.Contains(notOurs, name) && name != SnugFile
+	return ok && !doc.IsNotebook(name) && !strings.HasPrefix(name, ".") && !slices.Contains(notOurs, name) && name != SnugFile
 }
 
 // isData reports whether a large file is data rather than a configuration, by its name: large JSON files

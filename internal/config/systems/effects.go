@@ -11,6 +11,7 @@ const (
 	splitsLayers        = "splits the layers over GPUs"
 	splitsTokens        = "splits each sample over GPUs"
 	compiles            = "lets torch.compile decide what to keep for backward"
+	generates           = "generates text in the evaluation"
 	lowRankStates       = "keeps low-rank optimizer states"
 	fewLayers           = "trains only some of the weights"
 	noLogits            = "computes the logits in chunks"

@@ -9,6 +9,7 @@ type Deviation string
 const (
 	takesLess     Deviation = "this is not counted, so the run needs less memory than shown"
 	takesMore     Deviation = "this is not counted, so the run needs more memory than shown"
+	mayTakeMore   Deviation = "this is not counted, so the run may need more memory than shown"
 	takesMoreOver Deviation = "this is not counted, so on several machines the run needs more memory than shown"
 	takesEither   Deviation = "this is not counted, so the run may need more or less memory than shown"
 )

@@ -18,7 +18,7 @@ type Builder struct {
 	DType          shadow.DType  // type of new parameters
 	Meta           bool          // parameters have no memory until they are sharded or quantized
 	Output         string        // last path component of the layer that makes logits, one value per vocabulary entry
-	WholeQuantized bool          // bitsandbytes quantizes the output layer too
+	WholeQuantized bool          // bitsandbytes quantizes the output layer too, if it has a bias
 	Blocks         []string      // paths of the lists of blocks, which FSDP wraps one by one
 	all            []*shadow.Tensor
 	made           []*shadow.Tensor // parameters and buffers, in the order they were made

@@ -84,7 +84,7 @@ func (b *Builder) Quantize(p Quantization) {
 	}
 	layers := map[*shadow.Tensor]*Linear{}
 	for _, m := range b.layers {
-		if lin, ok := m.(*Linear); ok && (!lin.output || b.WholeQuantized) {
+		if lin, ok := m.(*Linear); ok && b.converts(lin) {
 			layers[lin.Weight] = lin
 		}
 	}
@@ -117,8 +117,15 @@ func (b *Builder) Quantize(p Quantization) {
 func (b *Builder) Quantizes() bool {
 	return slices.ContainsFunc(b.layers, func(m any) bool {
 		lin, ok := m.(*Linear)
-		return ok && (!lin.output || b.WholeQuantized)
+		return ok && b.converts(lin)
 	})
+}
+
+// converts reports whether bitsandbytes replaces a linear layer: all but the output layer, and that too if transformers
+// does not recognize it. Transformers 5 excludes the name of the last parameter without ".weight", which is no layer's
+// name if the layer has a bias.
+func (b *Builder) converts(lin *Linear) bool {
+	return !lin.output || b.WholeQuantized && lin.Bias != nil
 }
 
 // quantize is Params4bit._quantize and quantize_4bit: the full weight is freed once its quantized form

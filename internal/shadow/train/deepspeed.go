@@ -2,7 +2,11 @@
 
 package train
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its default settings). The simulation follows
 // DeepSpeed's sources. DeepSpeed's own allocations are checked against its code running on the CPU
@@ -21,7 +25,7 @@ type zero struct {
 	world     int
 	params    []*shadow.Tensor // trainable parameters
 	dtype     shadow.DType
-	master    *shadow.Tensor // this process's part in float32
+	masters   []*shadow.Tensor // this process's part in float32, one tensor for each group that is updated at once
 	bucket    *shadow.Tensor
 	filled    []*shadow.Tensor // parameters whose gradients are in the bucket
 	elements  int
@@ -32,7 +36,7 @@ type zero struct {
 }
 
 // Masters returns the tensors that the optimizer updates.
-func (z *zero) Masters() []*shadow.Tensor { return []*shadow.Tensor{z.master} }
+func (z *zero) Masters() []*shadow.Tensor { return z.masters }
 
 // flat allocates a permanent tensor of n elements.
 func (z *zero) flat(c shadow.Component, n int, dt shadow.DType) *shadow.Tensor {
@@ -40,17 +44,19 @@ func (z *zero) flat(c shadow.Component, n int, dt shadow.DType) *shadow.Tensor {
 	return z.w.Empty(shadow.Dims(n), dt).Hold()
 }
 
-// addMaster makes the float32 copy from a temporary copy of the given type, and then the zero gradient with which
-// DeepSpeed sets up its optimizer.
-func (z *zero) addMaster(through shadow.DType) {
-	copied := z.w.Empty(shadow.Dims(z.partition), through).Hold()
-	if z.dtype != shadow.Float32 {
-		copied = shadow.Replace(copied, z.w.Empty(shadow.Dims(z.partition), shadow.Float32))
+// addMasters makes the float32 copies of groups of elements, each from a temporary copy of the given type, and then the
+// zero gradient with which DeepSpeed sets up its optimizer.
+func (z *zero) addMasters(through shadow.DType, groups ...int) {
+	for _, n := range groups {
+		copied := z.w.Empty(shadow.Dims(n), through).Hold()
+		if z.dtype != shadow.Float32 {
+			copied = shadow.Replace(copied, z.w.Empty(shadow.Dims(n), shadow.Float32))
+		}
+		copied.Retag(shadow.OptimizerState, "master weights")
+		copied.SetTrained(true)
+		z.masters = append(z.masters, copied)
 	}
-	z.master = copied
-	z.master.Retag(shadow.OptimizerState, "master weights")
-	z.master.SetTrained(true)
-	z.w.Scratch(z.master.Bytes())
+	z.w.Scratch(uint64(slices.Max(groups)) * shadow.Float32.Bytes())
 }
 
 // collect copies a gradient into the bucket, where it stays as a view. A full bucket
@@ -77,8 +83,8 @@ type zeroOptimizer struct {
 func (z *zero) Around(o Optimizer) Optimizer { return &zeroOptimizer{z, o} }
 
 // Step computes the norm of the gradients, each of which is briefly cast to float64. Then it makes one float32
-// gradient for this process's part, updates the weights, and copies the result into the model's parameters, whose
-// other parts are gathered in place.
+// gradient for each group of this process's part, updates the group's weights, and copies the result into the model's
+// parameters, whose other parts are gathered in place.
 func (o *zeroOptimizer) Step() {
 	z := o.z
 	if z.averaged == nil {
@@ -87,15 +93,18 @@ func (o *zeroOptimizer) Step() {
 	for _, n := range z.slices {
 		z.w.Scratch(uint64(n) * shadow.Float64.Bytes())
 	}
-	grad := z.w.Empty(shadow.Dims(z.partition), z.averaged.DType()).Hold()
-	if grad.DType() != shadow.Float32 {
-		grad = shadow.Replace(grad, z.w.Empty(shadow.Dims(z.partition), shadow.Float32))
+	dtype := z.averaged.DType()
+	for _, master := range z.masters {
+		grad := z.w.Empty(master.Shape(), dtype).Hold()
+		if dtype != shadow.Float32 {
+			grad = shadow.Replace(grad, z.w.Empty(master.Shape(), shadow.Float32))
+		}
+		if !z.keeps {
+			z.averaged.Drop()
+			z.averaged = nil
+		}
+		master.SetGrad(grad)
+		o.inner.Step()
+		ZeroGrad([]*shadow.Tensor{master})
 	}
-	if !z.keeps {
-		z.averaged.Drop()
-		z.averaged = nil
-	}
-	z.master.SetGrad(grad)
-	o.inner.Step()
-	ZeroGrad(z.Masters())
 }

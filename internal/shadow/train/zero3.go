@@ -27,6 +27,7 @@ type Zero3 struct {
 const (
 	zeroPersistence = 100_000       // param_persistence_threshold, in elements
 	zeroReuse       = 1_000_000_000 // max_reuse_distance, in elements
+	zeroGroup       = 1_000_000_000 // sub_group_size, in elements of a process
 )
 
 // zeroModule is a module with its own parameters.
@@ -65,12 +66,24 @@ func NewZero3(b *nn.Builder, world int) *Zero3 {
 	}
 	dropList(parts)
 	z.flat(shadow.Parameters, numelOf(parts), z.dtype)
-	z.addMaster(shadow.Float32)
+	z.addMasters(shadow.Float32, groupsOf(z.slices)...)
 	z.bucket = z.flat(shadow.Gradients, zeroBucket, z.dtype)
 	z.averaged = z.flat(shadow.Gradients, z.partition, z.dtype)
 	w.OnGrad(func(p *shadow.Tensor) { z.collect(p, z.reduce) })
 	w.OnBackward(z.finish)
 	return z
+}
+
+// groupsOf returns the sizes of the groups of parameters that are updated one after the other: a group is full once it
+// has zeroGroup elements.
+func groupsOf(parts []int) (out []int) {
+	n := 0
+	for i, part := range parts {
+		if n += part; n >= zeroGroup || i == len(parts)-1 {
+			out, n = append(out, n), 0
+		}
+	}
+	return out
 }
 
 // add adds a parameter to the module at a path.

@@ -40,7 +40,7 @@ func newFlatZero(b *nn.Builder, world int) flatZero {
 		}
 		start += p.Numel()
 	}
-	z.addMaster(z.dtype)
+	z.addMasters(z.dtype, z.partition)
 	return z
 }
 
