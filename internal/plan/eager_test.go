@@ -15,7 +15,7 @@ func TestCappedScoresStayEager(t *testing.T) {
 	for _, c := range []struct{ model, want string }{
 		{"gemma-2-2b", setup.Eager}, {"bloom-560m", setup.Eager}, {"gpt2", setup.SDPA},
 	} {
-		p := recommended(t, modelled(c.model, map[string]any{"batch": 1.0, "seq": 128.0, "precision": "bf16", "attention": "eager"}), "RTX-4090")
+		p := recommended(t, modeled(c.model, map[string]any{"batch": 1.0, "seq": 128.0, "precision": "bf16", "attention": "eager"}), "RTX-4090")
 		if got := p.Recommended.Estimate.Setup.Attention; got != c.want {
 			t.Errorf("%s is planned with %s attention, want %s", c.model, got, c.want)
 		}

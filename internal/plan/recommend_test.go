@@ -208,7 +208,7 @@ func TestNearlyFullIsWorthIt(t *testing.T) {
 // TestOnePercentIsNotWorthTheCard checks that a run is not moved from 57 to 88 % of the card to be 1 % faster, as QLoRA
 // of Mistral 7B at 2 × 8 on an L4 was.
 func TestOnePercentIsNotWorthTheCard(t *testing.T) {
-	p := recommended(t, modelled("mistral-7b", map[string]any{
+	p := recommended(t, modeled("mistral-7b", map[string]any{
 		"batch": 2.0, "accumulation": 8.0, "seq": 4096.0, "precision": "amp-bf16", "weights": "bf16", "checkpointing": true, "optimizer": "adamw-8bit",
 		"attention": "flash", "lora": map[string]any{"rank": 32.0, "targets": []any{"all-linear"}, "peft": true}, "quantization": map[string]any{"bits": 4.0, "double": true},
 	}), "L4")

@@ -170,7 +170,7 @@ func TestInTurnStops(t *testing.T) {
 // TestAdviceDoesNotFillTheCard checks that advice for runs that do not fit leaves some of the card free: full fine-tuning
 // of a 70B model on 8 H100 was told to use 100.0 % of each, and QLoRA at 8,192 tokens 100.0 % of a T4.
 func TestAdviceDoesNotFillTheCard(t *testing.T) {
-	s := run(t, modelled("llama-3.1-70b", map[string]any{
+	s := run(t, modeled("llama-3.1-70b", map[string]any{
 		"batch": 1.0, "seq": 4096.0, "precision": "bf16", "checkpointing": true, "dist": map[string]any{"kind": "ddp", "world": 8.0},
 	}))
 	on := card(t, "H100-80GB")
@@ -183,7 +183,7 @@ func TestAdviceDoesNotFillTheCard(t *testing.T) {
 			t.Errorf("%v takes %v of %v", r.Flags, units.Bytes(r.Takes), units.Bytes(on.Total))
 		}
 	}
-	p := planned(t, "T4", modelled("llama-3.1-8b", map[string]any{
+	p := planned(t, "T4", modeled("llama-3.1-8b", map[string]any{
 		"batch": 1.0, "seq": 8192.0, "precision": "bf16", "lora": map[string]any{"rank": 16.0, "peft": true}, "quantization": map[string]any{"bits": 4.0},
 	}))
 	if p.Rescued == nil || float64(p.Rescued.Estimate.DevicePeak) > advisable*float64(p.Card.Total) {
