@@ -55,18 +55,8 @@ func (r *run) follow() error {
 		return unsimulated(err)
 	}
 	r.own = res.Trained
-	neverUpdates := res.Updates == 0 && res.Backwards > 0
-	if res.Graded == 0 && !neverUpdates && (r.builder == nil || !res.Called) {
-		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.UnknownModelsText(res.UnknownModels), firstNote(res.Notes), s.Loop)}
-	}
-	if why := r.unfollowedModel(res); why != nil {
-		return why
-	}
-	if r.builder != nil && res.Updates > 0 && res.Backwards == 0 && len(res.Trained) > 0 {
-		return setup.Wrong("{loop} %s: no backward pass was found before its first update%s, because a part of it cannot be followed; record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
-	}
-	if res.Updates == 0 {
-		return noUpdate{setup.Wrong("{loop} %s: no optimizer update was found in it%s; use a built-in loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)}
+	if err := r.untrained(res); err != nil {
+		return err
 	}
 	optimizer := res.Optimizer
 	if s.Changed("optimizer") { // set by a candidate, not by the script
@@ -89,6 +79,25 @@ func (r *run) follow() error {
 			r.o.Watch.MicroMore()
 		}
 		r.o.Watch.Update(optimizer, res.Trained, res.Clips)
+	}
+	return nil
+}
+
+// untrained returns the error for a script in which no training step of the model was found; nil if there is one.
+func (r *run) untrained(res *script.Result) error {
+	loop := r.s.Loop
+	neverUpdates := res.Updates == 0 && res.Backwards > 0
+	if res.Graded == 0 && !neverUpdates && (r.builder == nil || !res.Called) {
+		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", loop, setup.UnknownModelsText(res.UnknownModels), firstNote(res.Notes), loop)}
+	}
+	if why := r.unfollowedModel(res); why != nil {
+		return why
+	}
+	if r.builder != nil && res.Updates > 0 && res.Backwards == 0 && len(res.Trained) > 0 {
+		return setup.Wrong("{loop} %s: no backward pass was found before its first update%s, because a part of it cannot be followed; record the run: snug profile -- python3 %s", loop, firstNote(res.Notes), loop)
+	}
+	if res.Updates == 0 {
+		return noUpdate{setup.Wrong("{loop} %s: no optimizer update was found in it%s; use a built-in loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", loop, firstNote(res.Notes), loop)}
 	}
 	return nil
 }
