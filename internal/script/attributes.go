@@ -305,8 +305,16 @@ func dictItem(o *dict, key value) value {
 	if i, ok := key.(int); ok && o.record && i >= 0 && i < len(o.vals) {
 		return hold(o.vals[i])
 	}
+	if name, ok := key.(string); ok && o.batch && labelNames[name] && len(o.vals) > 0 {
+		if first, ok := o.vals[0].(*hostTensor); ok && len(first.size) > 0 {
+			return &hostTensor{size: first.size[:1], dtype: shadow.Int64} // the class of each sample
+		}
+	}
 	return unknown{}
 }
+
+// labelNames are the usual names for the labels in a batch.
+var labelNames = map[string]bool{"label": true, "labels": true, "target": true, "targets": true}
 
 func (in *interpreter) listItem(o *list, key value) value {
 	switch k := key.(type) {

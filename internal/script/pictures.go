@@ -8,6 +8,7 @@ import "snug/internal/shadow"
 func registerPictures() {
 	natives["snug.image_size"] = sawImageSize
 	natives["snug.pixels"] = pixels
+	natives["snug.transformed"] = transformed
 }
 
 // sawImageSize implements snug.image_size(height, width, crops): the size of the images that a transform makes. The first
@@ -28,6 +29,20 @@ func sawImageSize(in *interpreter, a arguments) value {
 		x.Image, x.Width, x.crops = Sighting{N: h, Where: in.place()}, w, crops
 	}
 	return nil
+}
+
+// transformed implements snug.transformed(image, channels): what a transform made of an image. If the transform is unknown, it
+// is an image of the usual size.
+func transformed(in *interpreter, a arguments) value {
+	switch image := a.or(0, "", nil).(type) {
+	case *hostTensor:
+		if len(image.size) > 0 {
+			return hold(image)
+		}
+	case *list, *dict:
+		return hold(image)
+	}
+	return pixels(in, arguments{pos: []value{a.or(1, "", nil)}})
 }
 
 // pixels implements snug.pixels(channels, height, width, dtype): an image as a tensor. If the model of the setup takes images,

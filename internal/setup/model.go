@@ -200,11 +200,11 @@ func modelHint(name string) string {
 		}
 	}
 	switch like := catalog.Like(near); {
-	case len(like) > 0 && !strings.Contains(like[0], "/"): // a name without an organization is the original model
-		return "; did you mean " + like[0] + "?"
 	case len(originals(near)) > 0:
 		like = originals(near)
 		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"
+	case len(like) > 0 && !strings.Contains(like[0], "/"): // a name without an organization is the original model
+		return "; did you mean " + like[0] + "?"
 	case len(like) > 0:
 		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"
 	}
