@@ -162,7 +162,7 @@ func (r *Report) overhead(b *strings.Builder) {
 	b.WriteString("\nThe table shows how much the probe slows a step down while it records, without stacks; after the recording it costs nothing. Steps\n" +
 		"with and without the probe alternate in one process. \"Paired\" is the median ratio over the rounds, with the range that contains nine in ten\n" +
 		"resamples. These scripts are limited by the CPU, and their step times vary by a tenth (hilbert_ssm's by more). All runs are\n" +
-		"listed, in order. After the first five, the probe recorded only one of a free's two entries. The goal is below 3 %. The last paired\n" +
+		"listed, in order. PyTorch records each free twice; from the sixth run on, the probe kept only one of the two entries. The goal is below 3 %. The last paired\n" +
 		"medians reach it, except for hilbert_ssm's second long run. Its five runs are between −4 and +6 %; weighted by their 245 rounds,\n" +
 		"they average 2.6 %, which is not significantly below 3 %.\n" +
 		"Most of the cost is PyTorch's own recording: 0.24 µs per event in a loop that only allocates. Half of that came from page faults as its list\n" +

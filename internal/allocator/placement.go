@@ -159,9 +159,9 @@ func (d *Driver) Reserve(bytes uint64) uint64 {
 	return addr
 }
 
-// Adopt counts a restored segment. If it is the first one and is where a context has its first segment, the context
-// is assumed to be around it. Otherwise the restored process has been running for a while and its holes are unknown,
-// so everything new is placed below.
+// Adopt counts a restored segment. If it is the first one and lies where the first segment of a
+// process usually lies, the CUDA context is assumed to lie around it. Otherwise the restored process has been running for a
+// while, and the holes in its address space are unknown, so everything new is placed below.
 func (d *Driver) Adopt(addr, bytes uint64) {
 	first := d.used == 0
 	d.Simple.Adopt(addr, bytes)

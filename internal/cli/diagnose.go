@@ -61,7 +61,7 @@ type diagnoseOptions struct {
 func newDiagnose(env Env) *cobra.Command {
 	var o diagnoseOptions
 	cmd := &cobra.Command{
-		Use:     "diagnose FILE... | --watch -- COMMAND...",
+		Use:     "diagnose [flags] FILE... | --watch -- COMMAND...",
 		Short:   "Explain why a run ran out of memory, from its log or a snapshot",
 		Long:    diagnoseLong,
 		Example: diagnoseExample,

@@ -62,7 +62,7 @@ const optimizeExample = `  snug optimize gpt2 --seq 1024 --batch 4 --accumulatio
 func newOptimize(env Env) *cobra.Command {
 	var o optimizeOptions
 	cmd := &cobra.Command{
-		Use:     "optimize [MODEL | --profile -- COMMAND...]",
+		Use:     "optimize [flags] [MODEL | --profile -- COMMAND...]",
 		Short:   "Choose the settings that train fastest on a card",
 		Long:    optimizeLong + "\n\n" + manySetups,
 		Example: optimizeExample,

@@ -50,7 +50,7 @@ const profileExits = `If the command fails before its steps are done, snug exits
 func newProfile(env Env) *cobra.Command {
 	var o profileOptions
 	cmd := &cobra.Command{
-		Use:     "profile [--vary NAME=N,N...] -- COMMAND...",
+		Use:     "profile [--vary NAME=N,N...] [flags] -- COMMAND...",
 		Short:   "Record a training command at small sizes to predict other sizes",
 		Long:    profileLong + "\n\n" + profileExits,
 		Example: profileExample,

@@ -75,7 +75,7 @@ normally.`
 func newWatch(env Env) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
-		Use:     "watch [-- COMMAND...]",
+		Use:     "watch [flags] [-- COMMAND...]",
 		Short:   "Watch a run: its state, leaks, and when memory runs out",
 		Long:    watchLong + "\n\n" + watchExits,
 		Example: watchExample,

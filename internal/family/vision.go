@@ -33,7 +33,8 @@ type VisionInputs struct {
 	Tiles string // of Batch.Tiles
 }
 
-// VisionInputNames lists all names of such inputs, those of one field in a row.
+// VisionInputNames lists the names that the fields of VisionInputs have in any model, with a row each for Kinds, Grid and
+// Tiles.
 func VisionInputNames() [3][]string {
 	return [3][]string{{"mm_token_type_ids", "token_type_ids", "cross_attention_mask"}, {"image_grid_thw", "image_sizes", "aspect_ratio_ids"}, {"aspect_ratio_mask"}}
 }

@@ -6,7 +6,8 @@
 //
 // Every number is simulated; none is a rule of thumb. The search is short because memory grows with the batch: for
 // each combination of the other settings, the largest batch that fits is found by bisection, among those that divide
-// the effective batch. Larger batches are not slower either, apart from a little waste. So a combination is skipped
+// the effective batch. A larger batch also trains about as many samples per second as a
+// smaller one, or more. So a combination is skipped
 // if even its largest batch would be slower than the best found so far.
 package plan
 

@@ -35,7 +35,7 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 	}
 }
 
-// AreSamples reports whether lengths given by a flag are read from a file of samples. The usual length may truncate those.
+// AreSamples reports whether lengths given by a flag are read from a file of samples. A seq from the config files can truncate those; it has no effect on other lengths.
 func AreSamples(text string) bool {
 	l := &Lengths{}
 	(&object{}).lengthsText("lengths", text, l)

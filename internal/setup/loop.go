@@ -48,7 +48,7 @@ const (
 	FactoryKTOLoop = "llama-factory-kto" // the stage kto
 )
 
-// AxolotlDPOLoop is the loop of Axolotl's rl dpo and ipo: TRL's, with an empty cache after each micro-batch.
+// AxolotlDPOLoop is the loop of Axolotl's rl dpo and ipo: TRL's, but it empties PyTorch's cache after each micro-batch.
 const AxolotlDPOLoop = "axolotl-dpo"
 
 // Loops lists the loops known by name; any other is read from a Python file.

@@ -7,7 +7,8 @@ const plenty = 1 << 56
 
 // PeakRequested returns the peak of the bytes requested by allocations before event until of the folded trace; 0
 // means the whole trace. It takes no longer than reading the folded trace, because each iteration of a loop requests
-// the same amount more than the one before. If the result is plenty or more, it is only a lower bound.
+// the same amount more than the one before. Counting stops at 2^56 bytes, more than any
+// memory has; a result that large is only a lower bound.
 func (f *Folded) PeakRequested(until int) uint64 {
 	if until == 0 {
 		until = len(f.Trace.Events)

@@ -12,7 +12,7 @@
 //	the prediction      does it fit, and how fast is it?
 //	another variant     without checkpointing, with a fused optimizer, …: each is tried once, at
 //	                    its best batch
-//	a neighbor         the next smaller or larger batch of the best variant
+//	a neighbor          the next smaller or larger batch of the best variant
 //	a repeat            if a gain is about as large as the noise, the candidate is measured again
 //
 // Every candidate has the same effective batch. The answer always comes from a trial that fit.
