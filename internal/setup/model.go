@@ -182,7 +182,7 @@ func (m *Model) assumed() error {
 		m.Config, m.TakenFor = e.Config, what
 		return nil
 	}
-	if what := catalog.Unsimulated(m.Name); what != "" {
+	if what := catalog.Unsimulated(m.Name); what != "" && len(catalog.Like(m.Name)) == 0 {
 		return unknownModel("{model.name} %q is %s, which is not simulated; measure the run: snug profile -- <your command>", m.Name, what)
 	}
 	return unknownModel("{model.name} %q is not known%s", m.Name, modelHint(m.Name))
@@ -195,7 +195,7 @@ func modelHint(name string) string {
 		near = path.Base(name) // a copy of a model usually keeps its name
 	}
 	for _, n := range family.NamedModels() {
-		if strings.EqualFold(path.Base(n), near) {
+		if strings.EqualFold(path.Base(n), unseparated.Replace(near)) {
 			return "; did you mean " + n + "?"
 		}
 	}
@@ -211,6 +211,9 @@ func modelHint(name string) string {
 	return spelling.Hint(near, append(catalog.Names(), family.NamedModels()...),
 		"it is neither built in (snug models lists those) nor a config.json nor in the Hugging Face cache")
 }
+
+// unseparated removes the separators that other libraries put into the names of torchvision's models: resnet-50.
+var unseparated = strings.NewReplacer("-", "")
 
 // versionDigit matches a letter followed by the digit of a version, as in llama3.
 var versionDigit = pattern.New(`([A-Za-z])([0-9])`)
