@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"slices"
 
 	"snug/internal/gpu"
@@ -91,7 +92,11 @@ func (r planReport) short() string {
 	if r.Tight {
 		line += ", might not fit"
 	}
-	if speed := r.speed(r.Recommended); speed != "" {
+	switch speed := r.speed(r.Recommended); {
+	case strings.HasSuffix(speed, "/s"):
+		unit, rate := throughput(r.Recommended)
+		line += fmt.Sprintf(", %s %s/s", rate, unit)
+	case speed != "":
 		line += ", speed " + speed
 	}
 	if s := r.Recommended.Estimate.Setup; s.Batch*s.Accumulation*s.Dist.World() != r.Target {
