@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"slices"
+	"strings"
 
 	"snug/internal/gpu"
 	"snug/internal/plan"
