@@ -110,6 +110,7 @@ y = torch.zeros(4, dtype=torch.long, device="cuda")
 		{"F.cross_entropy(x, y, reduction='none').sum().backward()", []uint64{all, row, one, one, root, all, all}},
 		{"F.binary_cross_entropy_with_logits(x, torch.zeros(4, 8, device='cuda')).backward()", []uint64{all, all, all, one, root, all}},
 		{"F.binary_cross_entropy(x.sigmoid(), torch.zeros(4, 8, device='cuda')).backward()", []uint64{all, all, all, one, root, all, all}},
+		{"F.conv1d(x.view(4, 2, 4), torch.zeros(3, 2, 1, device='cuda')).sum().backward()", nil},
 		{"torch.nn.Dropout2d()(x).sum().backward()", []uint64{128, all, one, root, all}},
 		{"(x @ x.t()).sum().backward()", nil},
 		{"z = x * 2\nz += x\nz.sum().backward()", []uint64{all, one, root, all, all}},

@@ -11,7 +11,7 @@ import (
 
 func registerImages() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
-		"conv2d": conv2d, "conv_transpose2d": convTranspose2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
+		"conv1d": conv1d, "conv2d": conv2d, "conv_transpose2d": convTranspose2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
 		"adaptive_avg_pool2d": adaptiveAvgPool2d, "interpolate": interpolate,
 	} {
 		natives["torch.nn.functional."+name] = f
@@ -88,6 +88,50 @@ func convTranspose2d(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	return x.ConvTranspose2d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Groups: groups}, more).Hold()
+}
+
+// conv1d implements F.conv1d(input, weight, bias, stride, padding, dilation, groups).
+func conv1d(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	weight, okW := card(a, 1, "weight")
+	if !ok || !okW || x.Dim() != 3 {
+		in.noteTensors("conv1d", a)
+		return unknown{}
+	}
+	kernel := weight.Size(2)
+	stride, okS := single(a.or(3, "stride", 1))
+	padding, okP := single(a.or(4, "padding", 0))
+	if word, _ := a.or(4, "padding", 0).(string); word == "valid" || word == "same" && kernel%2 == 1 {
+		padding, okP = map[string]int{"same": kernel / 2}[word], true
+	}
+	dilation, okD := single(a.or(5, "dilation", 1))
+	groups, okG := a.or(6, "groups", 1).(int)
+	switch {
+	case !okS || !okP || !okD || !okG || dilation != 1:
+		in.note("a convolution with dilation, or with settings that are not known, is not followed")
+		return unknown{}
+	case groups > 1 && groups == x.Size(1) && groups == weight.Size(0) && stride == 1:
+		return x.Conv1dDepthwise(weight, optional(a, 2, "bias"), padding).Hold()
+	}
+	return x.Conv1d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Groups: groups}).Hold()
+}
+
+// single returns a size in one dimension: a number, or a sequence of one.
+func single(v value) (int, bool) {
+	switch v := v.(type) {
+	case int:
+		return v, true
+	case sizeValue:
+		if len(v) == 1 {
+			return v[0], true
+		}
+	case *list:
+		if len(v.items) == 1 {
+			n, ok := v.items[0].(int)
+			return n, ok
+		}
+	}
+	return 0, false
 }
 
 // batchNorm implements F.batch_norm(input, running_mean, running_var, weight, bias, training).

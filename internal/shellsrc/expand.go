@@ -225,7 +225,7 @@ func (v expanded) asText() []Piece {
 	}
 	var out []Piece
 	for i, w := range v.words {
-		if i > 0 && !w.Many() && !v.words[i-1].Many() { // an unknown part may expand to no words, and then no blank is added
+		if i > 0 && !w.mayVanish() && !v.words[i-1].mayVanish() { // an unknown word may expand to none, and then no blank is added
 			out = append(out, Piece{Text: " ", At: -1})
 		}
 		out = append(out, w.Pieces...)

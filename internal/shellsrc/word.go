@@ -51,6 +51,11 @@ func (w Word) Many() bool {
 	return false
 }
 
+// mayVanish reports whether a word may be no word at all. One with a known part is at least that part.
+func (w Word) mayVanish() bool {
+	return w.Many() && !slices.ContainsFunc(w.Pieces, func(p Piece) bool { return p.Why == "" && p.Text != "" })
+}
+
 // Known returns the text that a word begins with, up to the first unknown part.
 func (w Word) Known() string {
 	var b strings.Builder
