@@ -54,7 +54,7 @@ func documentation() []byte {
 			fmt.Fprintf(b, "`%s`. Takes the arguments of %s, at any depth and with the same defaults,\nor else well-known names. The model is the one that it loads (`from_pretrained`) or passes to its trainer.\n", a.Name, a.For.Title)
 			continue
 		}
-		if a.Makes != nil {
+		if a.Makes != nil && formats(a) != "python" {
 			fmt.Fprintf(b, "`%s` in %s. Recognized by the program that the script starts, or by flags that only this program has.\n\n", a.Name, formats(a))
 		} else if len(a.Signs) > 0 {
 			fmt.Fprintf(b, "`%s` in %s. Recognized by: %s.\n\n", a.Name, formats(a), signs(a))

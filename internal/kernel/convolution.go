@@ -201,8 +201,8 @@ func (c Conv) partials() int {
 	return MaxConvPartials
 }
 
-// MaxConvPartials is the size of a weight gradient's partial sums if every multiprocessor has them: half a tile
-// of 128 by 128 each.
+// MaxConvPartials is the size of a weight gradient's partial sums if every multiprocessor has them: a tile of 128 by
+// 128 in float32 each.
 const MaxConvPartials = 120 * 64 << 10
 
 // ConvPartials returns an upper bound on a weight gradient's partial sums: thirteen copies of the gradient, which
