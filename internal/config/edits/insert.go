@@ -44,6 +44,9 @@ func (c *planner) insert(setting string, v any) error {
 		if k.WithinDeepSpeed() || !p.Primary.Counts(k) {
 			continue
 		}
+		if p.Removed(p.Primary, k.Path) {
+			return fmt.Errorf("a flag of the script sets %s to null; change it there", k.Path)
+		}
 		at := insertionPath(p.Primary, k)
 		if _, says := systems.Spelling(k.Words, fmt.Sprint(v), ""); at == "" || strings.Contains(at, "*") || k.Means != "" && k.Means != v || k.Kind == systems.Word && !says {
 			continue

@@ -26,7 +26,7 @@ func olmoKeys() []Key {
 		{Setting: "batch", Path: "device_train_microbatch_size", Kind: Whole, Unit: "samples per GPU", Default: "16", Source: olmoTrain},
 		{Setting: "effective", Path: "global_train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Default: "512", Source: olmoTrain},
 		{Setting: "precision", Path: "precision", Kind: Word, Words: []Term{{"amp_bf16", "amp-bf16"}, {"amp_fp16", "amp-fp16"}, {"fp32", "fp32"}}, Source: olmoTrain + ".autocast_precision"},
-		{Setting: "checkpointing", Path: "activation_checkpointing", Kind: Word, Words: olmoCheckpoints, Source: "allenai/OLMo, olmo/config.py: ActivationCheckpointingStrategy"},
+		{Setting: "checkpointing", Path: "activation_checkpointing", Kind: Word, Words: olmoCheckpoints, Default: "null", Source: "allenai/OLMo, olmo/config.py: ActivationCheckpointingStrategy"},
 		{Setting: "seq", Path: "model.max_sequence_length", Kind: Whole, Unit: "tokens", Default: "1024", Source: "allenai/OLMo, olmo/data: build_memmap_dataset"},
 		{Setting: "workers", Path: "data.num_workers", Kind: Whole, Unit: "processes per GPU", Source: "allenai/OLMo, olmo/config.py: DataConfig"},
 		{Setting: "optimizer", Path: "optimizer.name", Kind: Word, Words: []Term{{"adamw", "adamw"}}, Source: "allenai/OLMo, olmo/optim.py: build_optimizer"},
@@ -51,12 +51,12 @@ const dropsOut = "keeps a mask for each dropout"
 
 // olmoCheckpoints are the strategies for recomputing layers. Those that recompute only some layers are noted.
 var olmoCheckpoints = []Term{
-	{"whole_layer", "true"}, {"one_in_two", "false"}, {"one_in_three", "false"}, {"one_in_four", "false"}, {"one_in_eight", "false"},
+	{"whole_layer", "true"}, {"", "false"}, {"one_in_two", "false"}, {"one_in_three", "false"}, {"one_in_four", "false"}, {"one_in_eight", "false"},
 	{"two_in_three", "false"}, {"three_in_four", "false"}, {"fine_grained", "false"},
 }
 
 var olmoPartly = []Term{
-	{"whole_layer", ""}, {"one_in_two", someLayers}, {"one_in_three", someLayers}, {"one_in_four", someLayers}, {"one_in_eight", someLayers},
+	{"whole_layer", ""}, {"", ""}, {"one_in_two", someLayers}, {"one_in_three", someLayers}, {"one_in_four", someLayers}, {"one_in_eight", someLayers},
 	{"two_in_three", someLayers}, {"three_in_four", someLayers}, {"fine_grained", "recomputes a part of each layer"},
 }
 

@@ -109,7 +109,7 @@ func (k *Key) Understand(text string) (means string, ok bool) {
 }
 
 // Spelling returns the word for a meaning in a file. It keeps the current word if that has the meaning, and
-// otherwise prefers a word in the same style; ok is false if no word has the meaning.
+// otherwise prefers "" (null) or a word in the same style; ok is false if no word has the meaning.
 func Spelling(words []Term, means, current string) (file string, ok bool) {
 	if m, known := Meaning(words, current); known && m == means {
 		return current, true
@@ -118,7 +118,7 @@ func Spelling(words []Term, means, current string) (file string, ok bool) {
 		if m, _ := Meaning(words, w.File); w.Means != means || m != means {
 			continue // an earlier term uses the word for something else
 		}
-		if !ok || style(file) != style(current) && style(w.File) == style(current) {
+		if !ok || file != "" && style(file) != style(current) && style(w.File) == style(current) {
 			file, ok = w.File, true
 		}
 	}

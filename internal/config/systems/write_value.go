@@ -103,8 +103,11 @@ func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	return typed(file), nil
 }
 
-// typed returns a word as the file's format would read it: true as a bool and 2 as a number.
+// typed returns a word as the file's format would read it: true as a bool, 2 as a number, and an empty one as null.
 func typed(file string) any {
+	if file == "" {
+		return nil
+	}
 	if b, err := strconv.ParseBool(file); err == nil && (file == "true" || file == "false") {
 		return b
 	}
