@@ -80,6 +80,9 @@ func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan edits.Plan
 		if !ok {
 			continue
 		}
+		if text == "null" { // of a flag; in a config it is no string
+			text = ""
+		}
 		if !slices.ContainsFunc(keysAt(p, e.File, e.Path), func(k *systems.Key) bool {
 			_, own := systems.Meaning(k.Words, text)
 			return own || k.Kind != systems.Word

@@ -19,7 +19,11 @@ func (c *planner) spelled(b projects.Bound, v any) (any, error) {
 	if choices := c.choices(b); choices != nil {
 		return b.Key.Choose(v, b.Place.Value, world, choices)
 	}
-	return b.Key.PassedTo(b.Call()).Write(v, b.Place.Value, world)
+	file, err := b.Key.PassedTo(b.Call()).Write(v, b.Place.Value, world)
+	if err == nil && file == nil && b.Source.System.Commands != nil {
+		return "null", nil // a flag that replaces a key of a config is read like the config
+	}
+	return file, err
 }
 
 // hasWord reports whether a key has a word for a value.
