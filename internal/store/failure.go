@@ -3,6 +3,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -27,6 +28,9 @@ var errDamaged = errors.New("it is damaged")
 func failed(path string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the measurement store %s did not answer in time: it is in use by another process, or the machine is busy; try again later", path)
 	}
 	kind := 0
 	var own *sqlite.Error
