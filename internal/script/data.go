@@ -430,7 +430,7 @@ func (in *interpreter) sized(v value, n int) value {
 	return hold(v)
 }
 
-// ofUnseen reports whether a tensor was made from a list of samples that are unknown, and so has none.
+// ofUnseen reports whether a tensor was made from a list of unknown samples, which is empty here.
 func ofUnseen(v value) bool {
 	t, ok := v.(*hostTensor)
 	return ok && len(t.size) > 0 && t.size[0] == 0

@@ -153,7 +153,7 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 	return next, expects
 }
 
-// alike is the factor up to which two expected speeds count as the same.
+// alike is the largest factor between two expected speeds that count as the same.
 const alike = 1.001
 
 // nearer reports whether a should be tried before b if they may be equally fast: the one with a batch larger than all
