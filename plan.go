@@ -36,7 +36,7 @@ type Plan struct {
 	Current *Choice `json:"current"`
 	// Recommended is the recommended run; nil if nothing fits.
 	Recommended *Choice `json:"recommended"`
-	// Ladder is the fastest choice within each of several growing shares of the card.
+	// Ladder is the fastest choice within each of several shares of the card, the smallest share first.
 	Ladder []Rung `json:"ladder"`
 	// Levers are the changes that save memory, largest saving first.
 	Levers []Lever `json:"levers"`
@@ -51,7 +51,7 @@ type Plan struct {
 	Room Bytes `json:"-"`
 	// Notes contain remarks on the recommended settings, and on what the figures omit or assume.
 	Notes []string `json:"notes,omitempty"`
-	// Least is the choice that takes least memory if nothing fits.
+	// Least is the choice that takes the least memory if nothing fits.
 	Least *Choice `json:"-"`
 	// Rescue is the shortest list of levers that makes the run fit, set if nothing else does.
 	Rescue []string `json:"-"`

@@ -23,7 +23,7 @@ type Setup struct {
 	Tokenizer string `json:"tokenizer,omitempty"`
 	// Seed is the random seed for drawing lengths.
 	Seed int `json:"seed,omitempty"`
-	// Loop is what the code around the model does with its results.
+	// Loop is the code around the model, which determines how long the model's results live.
 	Loop Loop `json:"loop,omitempty"`
 	// Images is the number of images per sample, for models with a vision tower; Seq includes their tokens.
 	Images int `json:"images,omitempty"`
@@ -119,7 +119,7 @@ type Model struct {
 	ConfigFile string
 	// Profile is the path of a profile.
 	Profile string
-	// Head is what the model is trained as.
+	// Head is the task that the model is trained for.
 	Head Head
 }
 

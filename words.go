@@ -2,9 +2,9 @@
 
 package snug
 
-// Loop is the code around the model, which determines how long its results live: the name of a known loop, or the
-// path of a Python file to read it from, followed by the script's arguments. The file is read from this machine, or
-// through [WithFS] or [WithOpener].
+// Loop is the code around the model, which determines how long the model's results live: the name of a known loop,
+// or the path of a Python file to read it from, followed by the script's arguments. The file is read from this
+// machine, or through [WithFS] or [WithOpener].
 type Loop string
 
 // The loops known by name.
@@ -160,7 +160,7 @@ type Part string
 // The parts.
 const (
 	VisionTower Part = "vision"    // the tower that encodes the images
-	Projector   Part = "projector" // what turns its hidden states into features: a projector or a merger
+	Projector   Part = "projector" // the module that turns its hidden states into features: a projector or a merger
 	Language    Part = "language"  // the text model, with its embeddings and its head
 )
 

@@ -200,7 +200,7 @@ def main():
     failed, readings = 0, collections.Counter()
     for archive in sorted(folder.glob("*.txtar")):
         if archive.stem not in CASES and not re.search(r"^set: ", archive.read_text(), flags=re.M):
-            continue  # it changes nothing
+            continue  # the fixture changes no settings
         if archive.stem not in CASES:
             failed += 1
             print(f"configs: {archive.stem} is not read by any library here; add it to CASES")

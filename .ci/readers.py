@@ -1,7 +1,7 @@
 """Reads a config file with the library that would read it in a training run. Each reader
 takes the path of a file and returns what the library sees; the settings of a run are read
 from the library's own objects. Each is called in a separate process, in the project's
-folder, because these libraries have much global state."""
+folder, because these libraries keep a lot of global state."""
 import argparse
 import ast
 import dataclasses
@@ -28,8 +28,8 @@ def preload():
 
 
 def pretend(gpus):
-    """Makes this the first process of a run of that many: PyTorch's fake backend reports the
-    number and sends nothing."""
+    """Makes this the first process of a run on that many GPUs: PyTorch's fake backend reports
+    the number of processes and sends nothing."""
     import deepspeed
     import torch.distributed
     from torch.testing._internal.distributed.fake_pg import FakeStore

@@ -29,7 +29,7 @@ func bigSnapshot(t testing.TB) string {
 	return big
 }
 
-// opened is how a big snapshot was opened.
+// opened has the times that it took to open a big snapshot.
 type opened struct {
 	took  time.Duration // until it was drawn
 	pause time.Duration // the longest time between two frames meanwhile
@@ -92,8 +92,8 @@ func TestBigSnapshot(t *testing.T) {
 	}
 }
 
-// BenchmarkBigSnapshot measures how long a snapshot of 100 MB takes to open, how long the page stands still meanwhile, and
-// how long its drawings take to follow the pointer.
+// BenchmarkBigSnapshot measures how long a snapshot of 100 MB takes to open, how long the page freezes in the
+// meantime, and how long its drawings take to follow the pointer.
 func BenchmarkBigSnapshot(b *testing.B) {
 	big := bigSnapshot(b)
 	at, pid := serveProcess(b)

@@ -89,8 +89,8 @@ func script(text string) step {
 	})
 }
 
-// onElement calls a JavaScript function with the element that a CSS selector finds, and with texts, until it returns "".
-// Otherwise it returns why it has not done its work.
+// onElement calls a JavaScript function with the element that a CSS selector finds, and with texts, until the
+// function returns "". Until then, the function returns why it has not done its work.
 func onElement(selector, function string, more ...string) step {
 	return repeat(selector, func(ctx context.Context, _ *chromedp.Target) (string, error) {
 		return chromedp.Run(ctx, chromedp.Evaluate[string](callOn(selector, function, missing, more...)))
@@ -99,7 +99,8 @@ func onElement(selector, function string, more ...string) step {
 
 const missing = `"it is not on the page"`
 
-// callOn returns the expression that calls a function with an element and with texts. Without the element it yields without.
+// callOn returns the expression that calls a function with an element and with texts. If there is no such element,
+// the expression yields without.
 func callOn(selector, function, without string, more ...string) string {
 	arguments := "e"
 	for _, text := range more {

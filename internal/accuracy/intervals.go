@@ -85,16 +85,16 @@ func (c *Case) holds(interval [2]uint64) bool {
 	return interval[0] <= c.Measured.PeakReserved && c.Measured.PeakReserved <= interval[1]
 }
 
-// Held counts the runs in a group that are inside their intervals.
-type Held struct {
+// Coverage counts the runs in a group that are inside their intervals.
+type Coverage struct {
 	Name           string  // the group
 	Runs           int     // the number of runs
 	Itself, Family int     // number of runs inside the interval derived without the run itself, and without its family
 	Width          float64 // median width of the interval derived without the run itself, as a fraction of the estimate
 }
 
-// heldBy returns the counts for each name.
-func heldBy(all []Judged, names func(*Case) []string) (out []Held) {
+// coverageBy returns the counts for each name.
+func coverageBy(all []Judged, names func(*Case) []string) (out []Coverage) {
 	widths := map[string][]float64{}
 	at := map[string]int{}
 	for i := range all {
@@ -104,7 +104,7 @@ func heldBy(all []Judged, names func(*Case) []string) (out []Held) {
 			if !ok {
 				k = len(out)
 				at[name] = k
-				out = append(out, Held{Name: name})
+				out = append(out, Coverage{Name: name})
 			}
 			h := &out[k]
 			h.Runs++
@@ -116,7 +116,7 @@ func heldBy(all []Judged, names func(*Case) []string) (out []Held) {
 	for k := range out {
 		out[k].Width = median(widths[out[k].Name])
 	}
-	slices.SortFunc(out, func(a, b Held) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b Coverage) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -153,7 +153,7 @@ func (r *Report) intervals(b *strings.Builder) {
 	b.WriteString(judgment)
 	for _, k := range kinds {
 		fmt.Fprintf(b, "\n| %s | runs | inside, without the run | inside, without its family | width |\n| --- | ---: | ---: | ---: | ---: |\n", k.name)
-		for _, h := range heldBy(all, k.names) {
+		for _, h := range coverageBy(all, k.names) {
 			fmt.Fprintf(b, "| %s | %d | %d | %d | %s |\n", h.Name, h.Runs, h.Itself, h.Family, percent(h.Width))
 		}
 	}

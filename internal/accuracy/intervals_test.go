@@ -28,7 +28,7 @@ func TestIntervalsHoldOutOfSample(t *testing.T) {
 		t.Errorf("only %d runs were judged", len(all))
 	}
 	for _, k := range kinds {
-		for _, h := range heldBy(all, k.names) {
+		for _, h := range coverageBy(all, k.names) {
 			if least := min(h.Itself, h.Family); 10*least < 9*h.Runs {
 				t.Errorf("%s %s: only %d of %d are inside", k.name, h.Name, least, h.Runs)
 			}

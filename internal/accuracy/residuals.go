@@ -10,7 +10,7 @@ import (
 )
 
 // Off returns how far the measurement is outside the bounds of the estimate, as a share of the nearer bound. The
-// bounds cover what cannot be known before the run, so that this does not count as an error.
+// bounds cover what cannot be known before the run, so a measurement inside them is not off.
 func (c *Case) Off() float64 {
 	least, most := c.Estimated.Ends()
 	truth := c.Measured.PeakReserved

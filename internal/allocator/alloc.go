@@ -107,7 +107,7 @@ func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Curso
 	return c
 }
 
-// reach returns a free block's size plus the unmapped block after it.
+// reach returns a free block's size, plus that of the unmapped block after it, if there is one.
 func (a *Allocator) reach(i int32) uint64 {
 	b := &a.blocks[i]
 	if b.next != 0 && !a.blocks[b.next].mapped() {

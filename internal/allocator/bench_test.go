@@ -44,9 +44,9 @@ func trainingTrace(steps, layers int) *stream.Trace {
 }
 
 // holesTrace keeps thousands of free blocks of a few sizes between live ones, which is hard on the free sets.
-func holesTrace(blocks, turns int) *stream.Trace {
+func holesTrace(blocks, iterations int) *stream.Trace {
 	r := rand.New(rand.NewPCG(3, 4))
-	tr := stream.New(2*blocks + 2*turns)
+	tr := stream.New(2*blocks + 2*iterations)
 	size := func() uint64 { return uint64(1+r.IntN(8)) * 512 }
 	live := make([]uint32, blocks)
 	for i := range live {
@@ -57,7 +57,7 @@ func holesTrace(blocks, turns int) *stream.Trace {
 		tr.Free(id)
 	}
 	live = live[:blocks/2]
-	for range turns {
+	for range iterations {
 		i := r.IntN(len(live))
 		tr.Free(live[i])
 		live[i] = tr.Alloc(size(), 0)

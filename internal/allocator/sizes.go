@@ -16,9 +16,9 @@ const Quantum = 512
 const (
 	SmallSize   = units.MiB      // the largest rounded request for the small pool
 	SmallBuffer = 2 * units.MiB  // size of a segment, and of an expandable page, in the small pool
-	MinLarge    = 10 * units.MiB // from this size, a segment has the size of the request
+	MinLarge    = 10 * units.MiB // a segment for a request of this size or more is as large as the request
 	LargeBuffer = 20 * units.MiB // size of a segment for requests below MinLarge: the default of large_segment_size
-	RoundLarge  = 2 * units.MiB  // segments for requests from MinLarge are rounded up to a multiple of this
+	RoundLarge  = 2 * units.MiB  // segments for requests of MinLarge or more are rounded up to a multiple of this
 
 	minBlock       = Quantum         // the smallest block
 	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried

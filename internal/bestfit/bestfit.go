@@ -105,9 +105,9 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	return i
 }
 
-// Moment performs an Alloc and its Free at once. Only the peak changes, with two exceptions: memory may grow, and
-// if ties go by age, a block that was split and merged counts as new.
-func (p *Player) Moment(r *Request, stream uint16) {
+// AllocFree performs an Alloc and its Free at once. Only the peak changes, with two exceptions: memory may grow,
+// and if ties go by age, a block that was split and merged counts as new.
+func (p *Player) AllocFree(r *Request, stream uint16) {
 	got, _, _ := p.sets[int32(stream)*2+r.pool].best(r)
 	if got == 0 {
 		p.Free(p.Alloc(r, stream))

@@ -22,7 +22,7 @@ func play(t *stream.Trace, v allocator.Version) *Player {
 			p.Free(blocks[e.ID])
 		case i+1 < len(t.Events) && t.Events[i+1].Kind == stream.Free && t.Events[i+1].ID == e.ID:
 			r := Of(e.Size)
-			p.Moment(&r, e.Queue)
+			p.AllocFree(&r, e.Queue)
 			i++
 		default:
 			r := Of(e.Size)
@@ -77,9 +77,9 @@ func compare(t rapid.TB, tr *stream.Trace, v allocator.Version) {
 	}
 }
 
-// TestMomentMakesYounger checks that from 2.12, where the oldest of equal blocks wins, a Moment makes the block
-// that it splits and merges the youngest, so that the next request gets the other block.
-func TestMomentMakesYounger(t *testing.T) {
+// TestAllocFreeMakesYounger checks that from 2.12, where the oldest of equal blocks wins, AllocFree makes the
+// block that it splits and merges the youngest, so that the next request gets the other block.
+func TestAllocFreeMakesYounger(t *testing.T) {
 	tr := stream.New(16)
 	x, y := tr.Alloc(9<<20, 0), tr.Alloc(8<<20, 0)
 	tr.Alloc(9<<20, 0)

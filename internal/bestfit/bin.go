@@ -132,7 +132,7 @@ func (h *holes) insertAmongMany(b *bin, k key) {
 	c.end = c.holes[c.n-1]
 }
 
-// halve splits the full chunk of s in two and returns the new spot of s.
+// halve splits the full chunk that s is in and returns the new spot of s.
 func (b *bin) halve(s spot) spot {
 	const half = chunkCap / 2
 	b.chunks = append(b.chunks, chunk{})

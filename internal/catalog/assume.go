@@ -25,8 +25,8 @@ var (
 	passedOver = pattern.New(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
 )
 
-// ownCode lists owners of checkpoints whose code is their own. The same models in transformers' format have hf in their
-// names.
+// ownCode lists owners of checkpoints that come with their own code. The same models in transformers' format have hf
+// in their names.
 var ownCode = []string{"liuhaotian", "OpenGVLab"}
 
 // typeWords maps words in the names of copies to the types of their weights.

@@ -20,7 +20,7 @@ const (
 var (
 	// bitsWord matches the number of bits in the name of a quantized checkpoint: 4bit, int8.
 	bitsWord = pattern.New(`^(?:int([2348])|([2348])bits?)$`)
-	// groupWord matches the size of a group there: 128g.
+	// groupWord matches the size of a group in such a name: 128g.
 	groupWord = pattern.New(`^(\d{1,5})g$`)
 )
 

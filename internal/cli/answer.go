@@ -56,7 +56,7 @@ func waitFor[A any](env Env, status func() string, coming chan reply[A]) reply[A
 // simulating is the status of a command that answers by simulating.
 func simulating() string { return "simulating" }
 
-// many is the number of answers from which a command is expected to take a long time.
+// many is the number of answers that shows that a command will take a long time.
 const many = 100
 
 // queue contains the pending replies, in the order of their requests. Its length is bounded, so a setup file

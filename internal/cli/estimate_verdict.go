@@ -117,7 +117,7 @@ func (r estimateReport) into() (where string, need, size uint64) {
 	return "on " + called(r.card), r.DevicePeak, total
 }
 
-// searchable is the number of events up to which the largest batch of a run is also searched for. A search
+// searchable is the largest number of events of a run whose largest batch is also searched for. A search
 // simulates a dozen such runs, in about a second.
 const searchable = 500_000
 

@@ -100,8 +100,8 @@ var flagCases = map[string]flagCase{
 	"predict --out":       {"predict $A@batch=64 $B@batch=96 --at batch=128 --json", "predict $A@batch=64 $B@batch=96 --at batch=128 --json --out m.snug"},
 }
 
-// flagsBeside lists the flags that affect no figure, and why they are not tried here.
-var flagsBeside = map[string]string{
+// untriedFlags lists the flags that affect no figure, and why they are not tried here.
+var untriedFlags = map[string]string{
 	"--help":             "prints the help",
 	"--version":          "prints the version",
 	"--json":             "is the form of the output",
@@ -141,7 +141,7 @@ func TestNoFlagDoesNothing(t *testing.T) {
 		name := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "snug"), " ")
 		c.InitDefaultHelpFlag()
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if beside(name, f.Name) || isField(c, f.Name) {
+			if isUntried(name, f.Name) || isField(c, f.Name) {
 				return
 			}
 			key, inAny := name+" --"+f.Name, "* --"+f.Name
@@ -181,10 +181,10 @@ func commandsOf(c *cobra.Command) []*cobra.Command {
 	return out
 }
 
-// beside reports whether a flag is one of flagsBeside.
-func beside(command, flag string) bool {
+// isUntried reports whether a flag is one of untriedFlags.
+func isUntried(command, flag string) bool {
 	first, _, _ := strings.Cut(command, " ")
-	return flagsBeside["--"+flag] != "" || flagsBeside[command+" --"+flag] != "" || flagsBeside[first] != ""
+	return untriedFlags["--"+flag] != "" || untriedFlags[command+" --"+flag] != "" || untriedFlags[first] != ""
 }
 
 // isField reports whether a flag of a command is a field of a setup. TestFlagsAreFields and TestNoFieldDoesNothing

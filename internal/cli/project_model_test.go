@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBeneath checks which fields of files hold if a flag replaces their model or their length.
+// TestBeneath checks which fields of files still apply if a flag replaces their model or their length.
 func TestBeneath(t *testing.T) {
 	files := func() map[string]any {
 		return map[string]any{
@@ -18,7 +18,7 @@ func TestBeneath(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		over    map[string]any
-		without []string // the files' fields that do not hold
+		without []string // the files' fields that no longer apply
 		notes   int
 	}{
 		"nothing":         {map[string]any{}, nil, 0},

@@ -162,7 +162,7 @@ func (o *watchOptions) parseHooks(args []string) ([]string, error) {
 	return args, nil
 }
 
-// mostRate is how often per second NVML updates its numbers.
+// mostRate is how many times a second NVML updates its numbers.
 const mostRate = 10
 
 // check returns an error for flags that contradict each other or are wrong by themselves.

@@ -166,7 +166,7 @@ func (s *watching) untilInterrupted(ctx context.Context) (context.Context, func(
 				switch {
 				case s.command == nil:
 					cancel()
-				case sig != syscall.SIGPIPE: // nobody reads snug's output any more; that must not end the training
+				case sig != syscall.SIGPIPE: // nobody reads snug's output anymore; that must not end the training
 					s.signals <- sig
 				}
 			case <-done:
@@ -197,7 +197,7 @@ func (s *watching) take(ctx context.Context) error {
 		lines.Out = s.env.Stderr // standard output is the command's
 	}
 	s.sinks = append(s.sinks, lines)
-	if err := s.feed(ctx); !errors.Is(err, syscall.EPIPE) { // whoever reads the lines has seen enough
+	if err := s.feed(ctx); !errors.Is(err, syscall.EPIPE) { // the reader of the lines has closed the pipe, which is no error
 		return err
 	}
 	return nil

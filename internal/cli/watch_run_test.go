@@ -13,7 +13,7 @@ import (
 	"snug/internal/watch/live"
 )
 
-// closed is an output that nobody reads any more.
+// closed is an output that nobody reads anymore.
 type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, syscall.EPIPE }

@@ -41,7 +41,7 @@ func NewSnugFile(p *Project) []byte {
 	p.writeModel(b)
 	p.writeFiles(b)
 	p.writeBindings(b)
-	p.writeUnsaid(b)
+	p.writeUnset(b)
 	return b.Bytes()
 }
 
@@ -147,8 +147,8 @@ func readsAlone(x projects.Bound) bool {
 	return err == nil && reflect.DeepEqual(v, x.Value)
 }
 
-// writeUnsaid lists the settings that no file sets.
-func (p *Project) writeUnsaid(b *bytes.Buffer) {
+// writeUnset lists the settings that no file sets.
+func (p *Project) writeUnset(b *bytes.Buffer) {
 	b.WriteString("\n# Values that no file sets.\n# set:\n")
 	for _, s := range []struct{ name, example string }{
 		{"seq", "512"}, {"precision", "amp-bf16"}, {"optimizer", "adamw"}, {"checkpointing", "false"}, {"attention", "sdpa"}, {"dist.world", "1"},

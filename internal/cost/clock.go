@@ -25,7 +25,7 @@ type clock struct {
 
 	host, device   float64
 	link, gathered float64   // end times of the last transfer between GPUs and of the last all-gather
-	micro          []float64 // end time of each micro-batch, on the later clock
+	micro          []float64 // end time of each micro-batch: the later of host and device
 }
 
 // clocks is the number of clocks.

@@ -87,12 +87,12 @@ func TestMeasuredTimes(t *testing.T) {
 }
 
 // pair is an estimated and a measured time.
-type pair struct{ said, measured float64 }
+type pair struct{ estimated, measured float64 }
 
 func medianOff(all []pair) float64 {
 	var off []float64
 	for _, p := range all {
-		off = append(off, math.Abs(p.said/p.measured-1))
+		off = append(off, math.Abs(p.estimated/p.measured-1))
 	}
 	slices.Sort(off)
 	return off[len(off)/2]
@@ -112,10 +112,10 @@ func rankCorrelation(all []pair) float64 {
 		}
 		return ranks
 	}
-	said, measured := rank(func(p pair) float64 { return p.said }), rank(func(p pair) float64 { return p.measured })
+	estimated, measured := rank(func(p pair) float64 { return p.estimated }), rank(func(p pair) float64 { return p.measured })
 	sum, n := 0.0, float64(len(all))
-	for i := range said {
-		sum += math.Pow(float64(said[i]-measured[i]), 2)
+	for i := range estimated {
+		sum += math.Pow(float64(estimated[i]-measured[i]), 2)
 	}
 	return 1 - 6*sum/(n*(n*n-1))
 }

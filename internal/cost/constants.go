@@ -20,16 +20,16 @@ type Constants struct {
 	Link                       float64 // share of the bandwidth between GPUs that transfers achieve
 	Memory                     float64 // share of the memory bandwidth that kernels achieve
 	Stream                     float64 // bytes per second that a multiprocessor moves
-	Rowwise                    float64 // bytes per second and multiprocessor in kernels that sum over rows
+	Rowwise                    float64 // bytes per second per multiprocessor in kernels that sum over rows
 	Draw                       float64 // cost of a random number, in arithmetic operations
-	Norm, NormBack             float64 // batch norm elements per second and multiprocessor, forward and backward
+	Norm, NormBack             float64 // batch norm elements per second per multiprocessor, forward and backward
 	NormNative                 float64 // share of Norm achieved by PyTorch's own kernels
-	Odd, Even                  float64 // maximum operations per second and multiprocessor of products with odd sizes, and with sizes that are not multiples of eight
+	Odd, Even                  float64 // maximum operations per second per multiprocessor of products with odd sizes, and with sizes that are not multiples of eight
 	Attention, Efficient       float64 // share achieved by flash attention, and by the memory-efficient kernel
 	Cudnn                      float64 // share achieved by cuDNN's attention
 	Narrow                     float64 // share of the attention rate achieved with heads of at most 64
 	Short                      float64 // overhead of starting and finishing an attention kernel, in tokens
-	Conv                       float64 // maximum 16-bit operations per second and multiprocessor of a convolution
+	Conv                       float64 // maximum 16-bit operations per second per multiprocessor of a convolution
 	Convert, ConvertTF32       float64 // layout conversions, as shares of a convolution's bytes
 	Depthwise                  float64 // share of the float32 rate achieved by depthwise convolutions
 }

@@ -10,9 +10,9 @@ import (
 	"snug/internal/units"
 )
 
-// The text of PyTorch's allocator has changed in every second release, and differs between CUDA, ROCm, Intel's and
-// Huawei's cards. The labels of its figures have changed less. So a text is found by its first words,
-// and each figure by its label. If a text is cut off, wrapped or new, all figures that it still has are found.
+// The text of PyTorch's allocator has changed in every other release, and differs between CUDA, ROCm, Intel's and
+// Huawei's cards. The labels of its figures have changed less. So a text is found by its first words, and each
+// figure by its label. If a text is cut off, wrapped or new, all figures that it still has are found.
 
 // size is an amount of memory, in one group.
 const size = `(\d+(?:\.\d+)? ?(?:bytes|[KMGT]i?B))`

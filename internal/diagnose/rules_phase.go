@@ -13,7 +13,7 @@ import (
 // leastPart is the fraction of the memory that a cause must account for.
 const leastPart = 0.15
 
-// of returns the bytes that memory of the given kinds has in a snapshot.
+// of returns how many bytes of the given kinds the snapshot contains.
 func (c *failure) of(kinds ...string) (bytes uint64) {
 	if c.Recorded == nil {
 		return 0

@@ -199,7 +199,7 @@ const (
 	apart = 400
 )
 
-// mostTelling returns the first of the messages that tell the most.
+// mostTelling returns the position of the most informative message, the first of equals.
 func mostTelling(all []Found) (best int) {
 	for i := range all {
 		if slices.Compare(all[i].weight(), all[best].weight()) > 0 {
@@ -209,8 +209,8 @@ func mostTelling(all []Found) (best int) {
 	return best
 }
 
-// weight returns how much a message tells, the most important first: its figures, what ran out instead of only that
-// a process ended, and where.
+// weight returns how informative a message is, the most important aspect first: how many figures it has, whether it
+// names what ran out instead of only a process that ended, and whether it has a traceback.
 func (f *Found) weight() []int {
 	out := []int{f.figures(), 1, min(len(f.Frames), 1)}
 	if f.Form == Worker || f.Form == Killed {

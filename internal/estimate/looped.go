@@ -39,7 +39,8 @@ func eventsOf(s *setup.Setup) int {
 	return maxEvents
 }
 
-// farTooLarge is the factor by which a run must exceed every card in a search for its exact figures not to matter.
+// farTooLarge is the multiple of the largest card's memory at which playing a run in a search stops, because its
+// exact figures no longer matter.
 const farTooLarge = 4
 
 // LimitError means that a run is longer or larger than can be simulated.

@@ -32,7 +32,8 @@ func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 }
 
 // extendCache appends the keys and values of new tokens to those of earlier ones, each of which is freed once its
-// copy exists. It does not truncate to the window, which overestimates once a sample is longer than the window.
+// copy exists. It does not truncate to the window, which overestimates memory once a sample is longer than the
+// window.
 func (n net) extendCache(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 	c := n.run.Calling
 	if window > 0 {

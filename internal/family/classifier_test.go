@@ -10,8 +10,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// classing builds a model with a head from the keys of a config.
-func classing(t *testing.T, head string, keys map[string]any) (*nn.Builder, Model) {
+// withHead builds a model with a head from the keys of a config.
+func withHead(t *testing.T, head string, keys map[string]any) (*nn.Builder, Model) {
 	t.Helper()
 	b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
 	m, err := New(b, NewConfig(keys), Run{Shape: &Shape{Batch: 4, Seq: 16, Choices: 2}, Head: head, Attention: "sdpa", Mask: true})
@@ -37,7 +37,7 @@ func TestClassifierParameters(t *testing.T) {
 		{map[string]any{"model_type": "mpnet"}, 109_486_466, 108_895_874},
 	} {
 		for head, want := range map[string]int{SequenceClassification: x.texts, TokenClassification: x.token} {
-			b, _ := classing(t, head, x.config)
+			b, _ := withHead(t, head, x.config)
 			got := 0
 			for _, p := range b.Parameters() {
 				got += p.Numel()
@@ -68,7 +68,7 @@ func TestClassifierGradients(t *testing.T) {
 				for k, v := range more {
 					keys[k] = v
 				}
-				b, m := classing(t, head, keys)
+				b, m := withHead(t, head, keys)
 				batch := m.Batch()
 				loss := m.Loss(batch).Hold()
 				if loss.Numel() != 1 {
@@ -105,7 +105,7 @@ func TestClassLabels(t *testing.T) {
 		for k, v := range x.keys {
 			keys[k] = v
 		}
-		_, m := classing(t, x.head, keys)
+		_, m := withHead(t, x.head, keys)
 		got := m.Batch().Labels
 		if got.DType() != x.dtype || len(got.Sizes()) != len(x.size) || got.Size(0) != x.size[0] || got.Size(-1) != x.size[len(x.size)-1] {
 			t.Errorf("%s with %v: labels %v, want %v %v", x.head, x.keys, got, x.dtype, x.size)

@@ -123,7 +123,7 @@ type Positions struct {
 	Offset  int    // positions reserved for other uses
 	Learned bool   // positions are a table, so a longer input crashes; computed positions only have a usual maximum
 	Images  bool   // the model takes no tokens
-	Spoken  bool   // the tokens are the decoder's, and the encoder takes sound of one length
+	Sound   bool   // the tokens are the decoder's; the encoder takes sound of a fixed length
 	AnySize bool   // the model takes images of any size
 	Side    int    // side of its images unless the setup gives one; 0 means the config's image_size
 	Filled  bool   // the model's own training script always uses all positions
@@ -490,7 +490,7 @@ var families = map[string]Facts{
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
 	},
 	"whisper": {
-		make: newWhisper, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "max_target_positions", Default: 448, Learned: true, Spoken: true},
+		make: newWhisper, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "max_target_positions", Default: 448, Learned: true, Sound: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "proj_out", Suggested: qv, Dims: Dims{384, 6, 4},
 	},
 	"xlm-roberta": {

@@ -9,8 +9,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// InternVL 2.5, 3 and 3.5 as transformers has them: transformers/models/internvl/modeling_internvl.py. Images are cut into
-// tiles, and the features of neighbouring patches are joined before they replace the embeddings of the image tokens.
+// InternVL 2.5, 3 and 3.5 as transformers has them: transformers/models/internvl/modeling_internvl.py. Images are cut
+// into tiles, and the features of neighboring patches are joined before they replace the embeddings of the image
+// tokens.
 
 type internVL struct {
 	*llama

@@ -14,8 +14,8 @@ import (
 // the model's own type, and keys and values were repeated before the rotation (lit-gpt 8641822). Later code
 // computes norms and rotation in float32. Modules have transformers' names, so that adapter targets are the same.
 
-// Outside is a model whose loss is computed by the training loop, not by its forward.
-type Outside interface {
+// ExternalLoss is a model whose loss is computed by the training loop, not by its forward.
+type ExternalLoss interface {
 	Model
 	// Outputs is the model's forward; it returns the part of the outputs that the backward reaches first.
 	Outputs(b Batch) *shadow.Tensor

@@ -23,7 +23,7 @@ type llava struct {
 func newLLaVA(b *nn.Builder, c *Config, run Run) (Model, error) {
 	t := c.within("text_config")
 	m := &llava{}
-	m.see(b, c, run)
+	m.addVision(b, c, run)
 	var err error
 	if m.llama, err = newTextModel(b, t, run, "llama", c.Bool("tie_word_embeddings", false) || t.Bool("tie_word_embeddings", false)); err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func newLLaVA(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// see makes the tower and the projector.
-func (m *llava) see(b *nn.Builder, c *Config, run Run) {
+// addVision makes the tower and the projector.
+func (m *llava) addVision(b *nn.Builder, c *Config, run Run) {
 	m.tower = newVisionTower(b, c.llavaVision(), run, "clip_vision_model")
 	m.layers, m.whole = c.featureLayers(), c.String("vision_feature_select_strategy", "default") != "default"
 	width, out, bias := m.tower.sizes().width*len(m.layers), c.within("text_config").Positive("hidden_size", 4096), c.Bool("multimodal_projector_bias", true)

@@ -22,7 +22,7 @@ type llavaNext struct {
 func newLLaVANext(b *nn.Builder, c *Config, run Run) (Model, error) {
 	t := c.within("text_config")
 	m := &llavaNext{llava: &llava{}}
-	m.see(b, c, run)
+	m.addVision(b, c, run)
 	if m.whole && m.tower.sizes().class {
 		c.fail("vision_feature_select_strategy", "default; the class token among the features of tiles is not simulated")
 	}
@@ -117,7 +117,8 @@ func (m *llavaNext) joined(tiles *shadow.Tensor) *shadow.Tensor {
 	return tiles.View(m.tiles.rows, m.tiles.columns, side, side, -1).Permute(4, 0, 2, 1, 3).Contiguous().View(-1, m.tiles.rows*side, m.tiles.columns*side)
 }
 
-// unpadded is unpad_image: it cuts off the margins of an image whose sides have another ratio than its tiles'.
+// unpadded is unpad_image: it cuts off the margins of an image whose aspect ratio differs from that of its
+// tiles.
 func (m *llavaNext) unpadded(image *shadow.Tensor) *shadow.Tensor {
 	t := m.tiles
 	if t.wide {

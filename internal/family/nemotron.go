@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newNemotron makes Nemotron: Llama with layer norms whose weights are counted from one, an MLP of two products, and
-// a rotation of half of each head (transformers/models/nemotron/modeling_nemotron.py).
+// newNemotron makes Nemotron: Llama with layer norms whose weights are stored as offsets from one, an MLP of two
+// products, and a rotation of half of each head (transformers/models/nemotron/modeling_nemotron.py).
 func newNemotron(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 6144, layers: 32, heads: 48, inter: 24576, vocab: 256000})
 	s.qkvBias, s.mlpBias = c.Bool("attention_bias", false), c.Bool("mlp_bias", false)

@@ -16,7 +16,7 @@ import (
 type Prefix struct {
 	Tokens int              // virtual tokens per sample; 0 if there are none
 	past   []*shadow.Tensor // keys and values of the layers that have not run yet
-	grown  []*shadow.Tensor // those of the others, with the tokens' own
+	grown  []*shadow.Tensor // keys and values of the layers that have run: the prefix's and the sample's
 }
 
 // tokens returns the number of virtual tokens that each layer attends to.

@@ -92,8 +92,8 @@ func (m *swin) Loss(b Batch) *shadow.Tensor {
 	return fn.Return(m.run.Calling.averaged(logits.View(-1, m.labels).CrossEntropy(b.Labels.View(-1))))
 }
 
-// forward is SwinModel.forward. The last stage's reshaped hidden states end with the encoder, because no one asked for
-// hidden states.
+// forward is SwinModel.forward. The last stage's reshaped hidden states are freed when the encoder returns, because
+// hidden states were not requested.
 func (m *swin) forward(pixels *shadow.Tensor) (sequence, pooled *shadow.Tensor) {
 	fn := m.w.Func(pixels)
 	embeds := fn.Let(m.w.Call(m.embed, pixels)) // (B, n m, C)
@@ -182,7 +182,7 @@ type swinStage struct {
 	height, width int               // patches, in the current forward
 }
 
-// Forward returns the stage's result, and the same as images.
+// Forward returns the stage's result, and the same result as images.
 func (s *swinStage) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	w := hidden.World()
 	var weights *shadow.Tensor
@@ -202,7 +202,7 @@ func (s *swinStage) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Te
 	return hidden, fn.Let(hidden.View(B, height, width, C).Permute(0, 3, 1, 2).Contiguous())
 }
 
-// swinPatchMerging is SwinPatchMerging: four neighbours become one.
+// swinPatchMerging is SwinPatchMerging: four neighbors become one.
 type swinPatchMerging struct {
 	shadow.Path
 	reduction     *nn.Linear

@@ -48,7 +48,7 @@ func (v *Vision) called(kinds, grid, tiles string) *Vision {
 // The parts of a model with a vision tower.
 const (
 	VisionTower = "vision"    // the tower that encodes the images
-	Projector   = "projector" // what turns its hidden states into features: a projector or a merger
+	Projector   = "projector" // the module that turns its hidden states into features: a projector or a merger
 	Language    = "language"  // the text model, including its embeddings and its head
 )
 

@@ -34,7 +34,7 @@ type Card struct {
 	SMs        int     // multiprocessors, or AMD's compute units
 	Bandwidth  float64 // memory bandwidth, in bytes per second
 	Rates      Rates   // arithmetic throughput
-	Link       float64 // bandwidth to another card in the same machine, in bytes per second and direction
+	Link       float64 // bandwidth to another card in the same machine, in bytes per second in each direction
 	Network    float64 // bandwidth between two machines with these cards, in bytes per second
 
 	Unnamed bool // only Total is known; the other fields are the reference card's

@@ -22,7 +22,8 @@ const (
 	pcie5 = 64
 )
 
-// link returns the bandwidth, in bytes per second and direction, between two of these cards in one machine.
+// link returns the bandwidth, in bytes per second in each direction, between two of these cards in one
+// machine.
 func (s spec) link(c Card) float64 {
 	if rate, ok := links[s.name]; ok {
 		return rate * 1e9

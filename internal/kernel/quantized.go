@@ -8,8 +8,8 @@ package kernel
 // quantized_most.go.
 
 const (
-	fusedFloor   = 4    // rows up to which the fused kernel is always used
-	fusedMost    = 1536 // rows beyond which the fused kernel is never used
+	fusedFloor   = 4    // with at most this many rows, the fused kernel is always used
+	fusedMost    = 1536 // with more rows than this, the fused kernel is never used
 	smallWeight  = 4 << 20
 	fusedColumns = 64 // columns computed by a thread block
 	quantBlock   = 64 // numbers that share a scale

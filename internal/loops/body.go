@@ -141,7 +141,7 @@ func (p *Player) loop(l *stream.Loop) error {
 			done += n
 			continue
 		}
-		if err := p.turn(b, done); err != nil {
+		if err := p.playIteration(b, done); err != nil {
 			return err
 		}
 		done++
@@ -167,15 +167,15 @@ func (p *Player) short(l *stream.Loop) error {
 
 // inside reports whether the next iterations are far enough from the ends of the loop to free only blocks that
 // loops allocated.
-func (b *body) inside(done, turns int) bool {
-	return done >= lead && done+turns <= b.loop.Times-lead
+func (b *body) inside(done, iterations int) bool {
+	return done >= lead && done+iterations <= b.loop.Times-lead
 }
 
-// turn plays one iteration.
-func (p *Player) turn(b *body, done int) error {
+// playIteration plays one iteration.
+func (p *Player) playIteration(b *body, done int) error {
 	copy := b.loop.Copy(done)
 	at := b.loop.At + done*len(b.steps)
-	p.watch.turn()
+	p.watch.beginIteration()
 	for i := range b.steps {
 		p.at = at + i
 		if err := p.step(b, i, copy); err != nil {

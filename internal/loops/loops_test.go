@@ -18,7 +18,7 @@ var torch211 = allocator.Version{Major: 2, Minor: 11}
 // iteration: peaks, phases, retries and the timeline of a step.
 func TestIsTheAllocator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := drawModel(t).fold(t, rapid.IntRange(12, 1500).Draw(t, "turns"))
+		f := drawModel(t).fold(t, rapid.IntRange(12, 1500).Draw(t, "iterations"))
 		p := newPlayer(t, f)
 		if rapid.Bool().Draw(t, "cut") { // exercises all rules for large segments
 			p.cutLeast, p.voidLeast = rapid.Uint64Range(1, 200_000).Draw(t, "cutLeast"), rapid.Uint64Range(1, 60_000).Draw(t, "voidLeast")
@@ -119,7 +119,7 @@ func TestPassesCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
 		m.steps = 3
-		f := m.fold(t, rapid.IntRange(12, 300).Draw(t, "turns"))
+		f := m.fold(t, rapid.IntRange(12, 300).Draw(t, "iterations"))
 		if len(f.Trace.Copies) == 0 {
 			t.Skip("a step leaves memory allocated")
 		}

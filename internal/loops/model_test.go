@@ -52,7 +52,7 @@ func drawModel(t *rapid.T) *model {
 	sizes := rapid.SampledFrom(rapid.SliceOfN(size, 1, 5).Draw(t, "sizes"))
 	large := rapid.OneOf(size, rapid.Uint64Range(30<<20, 900<<20))
 	queue := rapid.SampledFrom([]uint16{0, 0, 0, 0, 0, 0, 1})
-	turn := func(goes *rapid.Generator[fate], label string) (out []made) {
+	iteration := func(goes *rapid.Generator[fate], label string) (out []made) {
 		for range rapid.IntRange(0, 5).Draw(t, label) {
 			out = append(out, made{sizes.Draw(t, "size"), queue.Draw(t, "queue"), goes.Draw(t, "goes")})
 		}
@@ -62,8 +62,8 @@ func drawModel(t *rapid.T) *model {
 	for range rapid.IntRange(1, 4).Draw(t, "layers") {
 		l := layer{
 			before: rapid.SliceOfN(large, 0, 3).Draw(t, "before"),
-			ahead:  turn(rapid.SampledFrom([]fate{local, local, next, third, atEnd, back, back, later}), "ahead"),
-			back:   turn(rapid.SampledFrom([]fate{local, local, next, third}), "back"),
+			ahead:  iteration(rapid.SampledFrom([]fate{local, local, next, third, atEnd, back, back, later}), "ahead"),
+			back:   iteration(rapid.SampledFrom([]fate{local, local, next, third}), "back"),
 			within: rapid.SliceOfN(large, 0, 3).Draw(t, "within"),
 			flush:  rapid.IntRange(0, 9).Draw(t, "flush") == 0,
 		}
@@ -79,9 +79,9 @@ func drawModel(t *rapid.T) *model {
 const simulatedIterations = 9
 
 // fold writes the model and folds its loops to the given number of iterations.
-func (m *model) fold(t rapid.TB, turns int) *stream.Folded {
+func (m *model) fold(t rapid.TB, iterations int) *stream.Folded {
 	t.Helper()
-	f, ok := m.write().Folded(stream.Fold{Middle: 5, Times: turns - simulatedIterations + 1})
+	f, ok := m.write().Folded(stream.Fold{Middle: 5, Times: iterations - simulatedIterations + 1})
 	if !ok {
 		t.Fatal("the iterations are not alike")
 	}
@@ -143,8 +143,8 @@ func (m *model) step(w *writer) {
 
 // layerState holds the allocations of a layer.
 type layerState struct {
-	before []uint32
-	turns  [simulatedIterations][]uint32
+	before     []uint32
+	iterations [simulatedIterations][]uint32
 }
 
 func (l *layer) goAhead(w *writer) (s layerState) {
@@ -153,8 +153,8 @@ func (l *layer) goAhead(w *writer) (s layerState) {
 	}
 	for i := range simulatedIterations {
 		w.iteration = uint8(i + 1)
-		s.turns[i] = w.makes(l.ahead)
-		w.gives(l.ahead, s.turns[:], i, local, next, third)
+		s.iterations[i] = w.makes(l.ahead)
+		w.gives(l.ahead, s.iterations[:], i, local, next, third)
 	}
 	w.iteration = 0
 	for _, n := range l.within {
@@ -162,7 +162,7 @@ func (l *layer) goAhead(w *writer) (s layerState) {
 	}
 	for i := range simulatedIterations {
 		w.iteration = uint8(i + 1)
-		w.giveAll(l.ahead, s.turns[i], atEnd)
+		w.giveAll(l.ahead, s.iterations[i], atEnd)
 	}
 	w.iteration = 0
 	if l.flush {
@@ -172,33 +172,33 @@ func (l *layer) goAhead(w *writer) (s layerState) {
 }
 
 func (l *layer) goBack(w *writer, s layerState) {
-	var turns [simulatedIterations][]uint32
+	var iterations [simulatedIterations][]uint32
 	for _, n := range l.within {
 		w.give(w.take(n, 0))
 	}
 	for k := range simulatedIterations {
 		i := simulatedIterations - 1 - k
 		w.iteration = uint8(i + 1)
-		turns[k] = w.makes(l.back)
-		w.giveAll(l.ahead, s.turns[i], back)
+		iterations[k] = w.makes(l.back)
+		w.giveAll(l.ahead, s.iterations[i], back)
 		if i+1 < simulatedIterations {
-			w.giveAll(l.ahead, s.turns[i+1], later)
+			w.giveAll(l.ahead, s.iterations[i+1], later)
 		}
-		w.gives(l.back, turns[:], k, local, next, third)
+		w.gives(l.back, iterations[:], k, local, next, third)
 	}
 	// The remaining allocations of the last iterations are freed after the loop, but marked as part of those
 	// iterations.
 	w.iteration = simulatedIterations
-	w.giveAll(l.ahead, s.turns[simulatedIterations-1], next)
-	w.giveAll(l.ahead, s.turns[simulatedIterations-1], third)
+	w.giveAll(l.ahead, s.iterations[simulatedIterations-1], next)
+	w.giveAll(l.ahead, s.iterations[simulatedIterations-1], third)
 	w.iteration = simulatedIterations - 1
-	w.giveAll(l.ahead, s.turns[simulatedIterations-2], third)
+	w.giveAll(l.ahead, s.iterations[simulatedIterations-2], third)
 	w.iteration = 1
-	w.giveAll(l.ahead, s.turns[0], later)
-	w.giveAll(l.back, turns[simulatedIterations-1], next)
-	w.giveAll(l.back, turns[simulatedIterations-1], third)
+	w.giveAll(l.ahead, s.iterations[0], later)
+	w.giveAll(l.back, iterations[simulatedIterations-1], next)
+	w.giveAll(l.back, iterations[simulatedIterations-1], third)
 	w.iteration = 2
-	w.giveAll(l.back, turns[simulatedIterations-2], third)
+	w.giveAll(l.back, iterations[simulatedIterations-2], third)
 	w.iteration = 0
 	for _, id := range s.before {
 		w.give(id)
@@ -213,10 +213,10 @@ func (w *writer) makes(all []made) (ids []uint32) {
 }
 
 // gives frees the allocations that are due in an iteration: its own, and those of the two iterations before it.
-func (w *writer) gives(all []made, turns [][]uint32, i int, goes ...fate) {
+func (w *writer) gives(all []made, iterations [][]uint32, i int, goes ...fate) {
 	for back, f := range goes {
 		if i-back >= 0 {
-			w.giveAll(all, turns[i-back], f)
+			w.giveAll(all, iterations[i-back], f)
 		}
 	}
 }

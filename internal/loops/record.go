@@ -25,11 +25,11 @@ type recording struct {
 	holey bool    // one of the roles is a void
 	taken []owned
 
-	below [][]uint64 // the ties of each role
-	was   []piece    // each role's piece at the start
-	deeps []dive
-	dead  []int32 // removed pieces
-	count int     // number of roles
+	below       [][]uint64 // the ties of each role
+	was         []piece    // each role's piece at the start
+	voidChoices []voidChoice
+	dead        []int32 // removed pieces
+	count       int     // number of roles
 
 	allocated, requested uint64 // at the start
 }
@@ -64,27 +64,27 @@ type piece struct {
 	prev, next int32
 }
 
-// dive is the choice of a void for a request.
-type dive struct {
+// voidChoice is the choice of a void for a request.
+type voidChoice struct {
 	deep
 	roles int32 // number of roles at that time
 	size  uint64
 }
 
 // record starts a recording of the given number of iterations.
-func (w *watch) record(p *Player, b *body, done, turns int) {
+func (w *watch) record(p *Player, b *body, done, iterations int) {
 	c := &w.room
 	for i := range c.below {
 		clear(c.below[i])
 	}
 	*c = recording{
 		shortcut: shortcut{
-			turns: turns, start: w.sum, most: math.MinInt64, mostAsked: math.MinInt64,
+			iterations: iterations, start: w.sum, most: math.MinInt64, mostAsked: math.MinInt64,
 			roles: c.roles[:0], guards: c.guards[:0], ties: c.ties[:0], deeper: c.deeper[:0],
 		},
-		body: b, first: b.loop.Copy(done), left: turns, next: noOwner,
-		below: c.below, segs: c.segs[:0], picks: c.picks[:0], made: cleared(c.made, turns*len(b.owned)), taken: c.taken[:0],
-		was: c.was[:0], deeps: c.deeps[:0], dead: c.dead[:0],
+		body: b, first: b.loop.Copy(done), left: iterations, next: noOwner,
+		below: c.below, segs: c.segs[:0], picks: c.picks[:0], made: cleared(c.made, iterations*len(b.owned)), taken: c.taken[:0],
+		was: c.was[:0], voidChoices: c.voidChoices[:0], dead: c.dead[:0],
 		allocated: p.allocated, requested: p.requested,
 	}
 	w.rec = c

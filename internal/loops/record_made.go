@@ -16,14 +16,14 @@ func cleared(old []place, n int) []place {
 
 // madeAt returns the index of a copy in made, or -1 if these iterations did not make it.
 func (c *recording) madeAt(x owner) int {
-	turn := x.copy
+	iteration := x.copy
 	if c.body.loop.Down {
-		turn = -turn
+		iteration = -iteration
 	}
-	if turn < 0 || turn >= c.turns {
+	if iteration < 0 || iteration >= c.iterations {
 		return -1
 	}
-	return turn*len(c.body.owned) + int(x.slot)
+	return iteration*len(c.body.owned) + int(x.slot)
 }
 
 // madeBy returns the copy at an index in made.

@@ -73,7 +73,7 @@ func (c *recording) voids(p *Player, r *request, got uint64, chosen int32, grown
 		d := c.wider(p, int32(k))
 		switch now := c.was[k].size + d; {
 		case int32(k) == chosen:
-			c.dive(p, r, int32(k), d)
+			c.recordChoice(p, r, int32(k), d)
 		case now < int64(r.size):
 			x.high = min(x.high, int64(r.size)-d-1)
 		case c.roles[chosen].void:
@@ -98,8 +98,8 @@ func (c *recording) isDeeper(k int32, size int64, chosen int32, got, by int64) {
 	c.deeper = append(c.deeper, deeper{chosen, k, by})
 }
 
-// dive records the choice of a void: it is large enough to be split, and smaller than all other suitable holes.
-func (c *recording) dive(p *Player, r *request, k int32, d int64) {
+// recordChoice records the choice of a void: it is large enough to be split, and smaller than all other suitable holes.
+func (c *recording) recordChoice(p *Player, r *request, k int32, d int64) {
 	x := &c.roles[k]
 	x.low = max(x.low, int64(r.size)+smallMost+1-d)
 	for j, i := range c.segs {
@@ -107,7 +107,7 @@ func (c *recording) dive(p *Player, r *request, k int32, d int64) {
 			c.smaller(x, holesOf(p.marks(s)), r.size, d)
 		}
 	}
-	c.deeps = append(c.deeps, dive{deep{k, d}, int32(len(c.roles)), r.size})
+	c.voidChoices = append(c.voidChoices, voidChoice{deep{k, d}, int32(len(c.roles)), r.size})
 	c.guardVoid(r, deep{k, d})
 }
 
@@ -138,7 +138,7 @@ func (c *recording) guardVoid(r *request, v deep) {
 // laterVoids compares chosen voids with segments that got a role later, and checks that each void has a possible
 // size.
 func (c *recording) laterVoids(p *Player) {
-	for _, k := range c.deeps {
+	for _, k := range c.voidChoices {
 		for j := k.roles; j < int32(len(c.roles)); j++ {
 			if r := &c.roles[j]; !r.void && r.how != grow && r.how != born && r.set == c.roles[k.role].set {
 				c.smaller(&c.roles[k.role], p.shared[r.before].holes, k.size, k.wider)

@@ -22,17 +22,17 @@ const none = -1
 // segment is a range of device memory, divided into blocks. Adjacent free blocks
 // are always merged.
 type segment struct {
-	addr   uint64 // in quanta
-	set    int32  // set of holes that the segment belongs to (pool and CUDA stream); none once the segment is returned
-	layout int32  // index of the shared layout, if it has one
-	own    int32  // index of the segment's own layout, if it is not shared
-	role   int32  // role in the current recording, from 1
-	turn   int32  // iteration that last touched the segment
-	prev   int32  // previous and next piece of the same segment, if it is divided
-	next   int32
-	void   bool // the segment is a free piece
-	alone  bool // the segment's layout is never shared
-	apart  bool // the segment's holes are ignored while a shortcut is tried
+	addr      uint64 // in quanta
+	set       int32  // set of holes that the segment belongs to (pool and CUDA stream); none once the segment is returned
+	layout    int32  // index of the shared layout, if it has one
+	own       int32  // index of the segment's own layout, if it is not shared
+	role      int32  // role in the current recording, from 1
+	iteration int32  // iteration that last touched the segment
+	prev      int32  // previous and next piece of the same segment, if it is divided
+	next      int32
+	void      bool // the segment is a free piece
+	alone     bool // the segment's layout is never shared
+	apart     bool // the segment's holes are ignored while a shortcut is tried
 }
 
 // ownLayout is a layout of one segment that can be modified.

@@ -14,14 +14,14 @@ import (
 // have been chosen instead, segments whose addresses decided a tie are in the same order, and the allocations
 // that the iterations free are at the same places.
 type shortcut struct {
-	turns, events int
-	start, end    uint64 // hashes of the iteration before the first, and of the last
-	roles         []role
-	guards        []guard
-	ties          []tie    // ties, by their later role
-	deeper        []deeper // which voids must be larger than others
-	frees         []spread // places of the blocks the iterations free
-	leaves        []spread // places of the blocks that the iterations leave allocated
+	iterations, events int
+	start, end         uint64 // hashes of the iteration before the first, and of the last
+	roles              []role
+	guards             []guard
+	ties               []tie    // ties, by their later role
+	deeper             []deeper // which voids must be larger than others
+	frees              []spread // places of the blocks the iterations free
+	leaves             []spread // places of the blocks that the iterations leave allocated
 
 	grows                uint64 // memory allocated from the driver, in quanta
 	lastGrowth           int    // the event of the last growth
@@ -126,7 +126,7 @@ const maxAlike = 256
 // add adds a shortcut to those with the same start: longest first, newest first among equally long ones.
 func (c *class) add(s *shortcut) {
 	all := c.shortcuts[s.start]
-	i := slices.IndexFunc(all, func(x *shortcut) bool { return x.turns <= s.turns })
+	i := slices.IndexFunc(all, func(x *shortcut) bool { return x.iterations <= s.iterations })
 	if i < 0 {
 		i = len(all)
 	}
@@ -158,8 +158,8 @@ func (p *Player) jump(b *body, done int) int {
 	w.taken = nil
 	switch n := len(all); {
 	case n >= maxAlike:
-	case n > 0 && all[n-1].turns <= w.limit && b.inside(done, all[n-1].turns):
-		w.record(p, b, done, all[n-1].turns)
+	case n > 0 && all[n-1].iterations <= w.limit && b.inside(done, all[n-1].iterations):
+		w.record(p, b, done, all[n-1].iterations)
 	case n == 0 && came && b.class.isDeadEnd(w.sum) && few <= w.limit && b.inside(done, few):
 		w.record(p, b, done, few)
 		w.rec.bridges = true
@@ -175,14 +175,14 @@ func (c *class) isDeadEnd(sum uint64) bool {
 
 // raise moves a shortcut to the front of those with the same number of iterations.
 func raise(all []*shortcut, i int) {
-	for ; i > 0 && all[i-1].turns == all[i].turns; i-- {
+	for ; i > 0 && all[i-1].iterations == all[i].iterations; i-- {
 		all[i-1], all[i] = all[i], all[i-1]
 	}
 }
 
 // suits reports whether a shortcut may be tried here. It may not if it would span several columns of a chart.
 func (p *Player) suits(s *shortcut, b *body, done int) bool {
-	return s.start == p.watch.sum && b.inside(done, s.turns) &&
+	return s.start == p.watch.sum && b.inside(done, s.iterations) &&
 		(p.chart == nil || p.chart.whole(b.loop.At+done*len(b.steps), s.events))
 }
 
@@ -199,10 +199,10 @@ func (p *Player) jumped(s *shortcut, b *body, done int) int {
 	}
 	w.taken = s
 	w.jumped(s)
-	long := (few + s.turns - 1) / s.turns * s.turns
-	if w.again == 2 && s.turns < few && long <= w.limit && !s.longer && b.inside(done+s.turns, long) {
+	long := (few + s.iterations - 1) / s.iterations * s.iterations
+	if w.again == 2 && s.iterations < few && long <= w.limit && !s.longer && b.inside(done+s.iterations, long) {
 		s.longer = true
-		w.record(p, b, done+s.turns, long)
+		w.record(p, b, done+s.iterations, long)
 	}
-	return s.turns
+	return s.iterations
 }

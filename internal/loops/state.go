@@ -6,7 +6,7 @@ package loops
 // because a range of events with retries is not skipped.
 type state struct{ segments, retries uint64 }
 
-// state sums over all segments, so their order does not matter.
+// state returns the hash. It is summed over all segments, so their order does not matter.
 func (p *Player) state() state {
 	x := state{segments: p.held, retries: p.retries}
 	for i := range p.segs {

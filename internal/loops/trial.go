@@ -7,13 +7,13 @@ import "slices"
 // trial is a shortcut being tried. Segments that match a role are set apart, so that only the holes of other
 // segments are considered.
 type trial struct {
-	segs  []int32 // segments by role; none for a new segment
-	addrs []uint64
-	even  []even
+	segs          []int32 // segments by role; none for a new segment
+	addrs         []uint64
+	addressGuards []addressGuard
 }
 
-// even is a guard that depends on addresses, because a segment without a role has a hole of the same size.
-type even struct {
+// addressGuard is a guard that depends on addresses, because a segment without a role has a hole of the same size.
+type addressGuard struct {
 	guard *guard
 	other int32
 }
@@ -21,7 +21,7 @@ type even struct {
 // try takes a shortcut if it holds, and reports whether it did.
 func (p *Player) try(s *shortcut, b *body, done int) bool {
 	t, first := &p.trial, b.loop.Copy(done)
-	t.segs, t.addrs, t.even = t.segs[:0], t.addrs[:0], t.even[:0]
+	t.segs, t.addrs, t.addressGuards = t.segs[:0], t.addrs[:0], t.addressGuards[:0]
 	if p.cast(s, b, first) && p.linked(s) && p.inPlace(s, b, first) && p.guarded(s) && p.placed(s) {
 		p.work += len(s.roles)
 		p.commit(s, b, done)
@@ -207,7 +207,7 @@ func (p *Player) guarded(s *shortcut) bool {
 		case got < g.got:
 			return false
 		case got == g.got:
-			p.trial.even = append(p.trial.even, even{g, x.seg})
+			p.trial.addressGuards = append(p.trial.addressGuards, addressGuard{g, x.seg})
 		}
 	}
 	return true
@@ -288,7 +288,7 @@ func (p *Player) inOrder(s *shortcut) bool {
 			return false
 		}
 	}
-	for _, e := range p.trial.even {
+	for _, e := range p.trial.addressGuards {
 		if slices.ContainsFunc(e.guard.roles, func(r int32) bool { return addrs[r] > p.segs[e.other].addr }) {
 			return false
 		}

@@ -56,8 +56,8 @@ func (w *watch) stop(p *Player) {
 	w.rec, w.streak, w.cycle = nil, 0, 0
 }
 
-// turn begins an iteration.
-func (w *watch) turn() {
+// beginIteration begins an iteration.
+func (w *watch) beginIteration() {
 	w.sum = 0
 	w.touched = w.touched[:0]
 	w.stamp++
@@ -67,8 +67,8 @@ func (w *watch) turn() {
 func (w *watch) mix(x uint64) { w.sum = bits.RotateLeft64((w.sum^x)*0x9e3779b97f4a7c15, 31) + x }
 
 func (w *watch) touch(p *Player, i int32) {
-	if s := &p.segs[i]; s.turn != w.stamp {
-		s.turn = w.stamp
+	if s := &p.segs[i]; s.iteration != w.stamp {
+		s.iteration = w.stamp
 		w.touched = append(w.touched, i)
 	}
 }
@@ -167,11 +167,11 @@ func (w *watch) turned(p *Player, done int) {
 		switch c.left--; {
 		case c.broken:
 			if c.count > maxRoles {
-				w.limit = c.turns - 1
+				w.limit = c.iterations - 1
 			}
 			w.stop(p)
 		case c.bridges && len(w.body.class.shortcuts[w.sum]) > 0:
-			c.turns -= c.left
+			c.iterations -= c.left
 			w.keep(p, done)
 		case c.left == 0:
 			w.keep(p, done)
@@ -201,13 +201,13 @@ func (w *watch) recordNext(p *Player, done int) {
 	if pieces == 0 {
 		return
 	}
-	turns := (w.cycle + pieces - 1) / pieces
-	if turns > w.limit || !w.body.inside(done, turns) {
+	iterations := (w.cycle + pieces - 1) / pieces
+	if iterations > w.limit || !w.body.inside(done, iterations) {
 		w.cycle = 0
 		return
 	}
-	w.cycle -= turns
-	w.record(p, w.body, done, turns)
+	w.cycle -= iterations
+	w.record(p, w.body, done, iterations)
 }
 
 // keep ends a recording and adds its shortcut, if there is one. The streak starts again, because earlier

@@ -13,7 +13,7 @@ import (
 // Candidate is a set of settings worth trying on the card itself.
 type Candidate struct {
 	Settings     setup.Values // as in a Choice
-	Batch        int          // samples per GPU and forward pass
+	Batch        int          // samples per GPU in each forward pass
 	Accumulation int          // forward passes per step
 	World        int          // number of GPUs
 	Reserved     uint64       // simulated peak of reserved bytes

@@ -118,7 +118,7 @@ func (s *search) chosen() (*Choice, error) {
 // roomiest returns the first choice that the fallbacks find in a room. If that nearly fills the card and a later
 // fallback finds one that leaves more free and is not much slower, it returns the later one.
 func (s *search) roomiest(fallbacks [][][]settings, r room) (tight *Choice, err error) {
-	most := comforts[0]
+	most := usableShares[0]
 	var of []settings
 	for _, sets := range fallbacks {
 		c, err := s.first(sets, r)
@@ -162,7 +162,7 @@ func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 	if c == nil || err != nil {
 		return nil, err
 	}
-	for _, part := range comforts {
+	for _, part := range usableShares {
 		share := part.share / (1 - s.req.Margin)
 		if share >= r.share || s.inside(c, room{share: share}) {
 			continue
@@ -181,9 +181,9 @@ func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 	return c, nil
 }
 
-// comforts are shares of the card, each with the speedup that justifies using more. Free memory is needed for the
-// unexpected: a longer sample, another process, a new library release.
-var comforts = []struct{ share, gain float64 }{{0.95, 1.10}, {0.90, gain}, {0.80, 1.03}}
+// usableShares are the shares of the card that a plan may use, each with the speedup that justifies using more. Free
+// memory is needed for the unexpected: a longer sample, another process, a new library release.
+var usableShares = []struct{ share, gain float64 }{{0.95, 1.10}, {0.90, gain}, {0.80, 1.03}}
 
 // nearlyFull is the share above which a choice says what one with more room would cost.
 const nearlyFull = 0.90
@@ -200,7 +200,7 @@ func (s *search) tightNote(c *Choice) string {
 
 // allowNote names levers that may free memory, if a choice nearly fills the card and no other choice leaves more free.
 func (s *search) allowNote(c *Choice) string {
-	share := comforts[0].share
+	share := usableShares[0].share
 	if c.roomier != nil || s.req.Goal.share() <= share || s.inside(c, room{share: share / (1 - s.req.Margin)}) {
 		return ""
 	}

@@ -167,8 +167,9 @@ func TestInTurnStops(t *testing.T) {
 	}
 }
 
-// TestAdviceDoesNotFillTheCard checks that advice for runs that do not fit leaves some of the card free: full fine-tuning
-// of a 70B model on 8 H100 was told to use 100.0 % of each, and QLoRA at 8,192 tokens 100.0 % of a T4.
+// TestAdviceDoesNotFillTheCard checks that advice for runs that do not fit leaves some of the card free. Earlier
+// advice for full fine-tuning of a 70B model on 8 H100 took 100.0 % of each card, and that for QLoRA at 8,192 tokens
+// 100.0 % of a T4.
 func TestAdviceDoesNotFillTheCard(t *testing.T) {
 	s := run(t, modeled("llama-3.1-70b", map[string]any{
 		"batch": 1.0, "seq": 4096.0, "precision": "bf16", "checkpointing": true, "dist": map[string]any{"kind": "ddp", "world": 8.0},

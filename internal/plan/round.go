@@ -6,8 +6,8 @@ package plan
 // 251 micro-batches of 1 are slow. Then a slightly lower effective batch is used, with a note, as people do by hand
 // (3 × 21 × 4 = 252 for 256).
 const (
-	worthRounding = 1.1  // speedup from which the effective batch is changed
-	untimedWorth  = 2    // growth of the micro-batch from which the effective batch is changed, if the run was not timed
+	worthRounding = 1.1  // the smallest speedup for which the effective batch is changed
+	untimedWorth  = 2    // the smallest growth of the micro-batch for which the effective batch is changed, if the run was not timed
 	nearEnough    = 0.98 // a rounded effective batch is at least this share of the requested one
 	fewDivisors   = 2    // an effective batch whose divisors are no further apart than this factor is kept
 )

@@ -49,7 +49,7 @@ type candidate struct {
 	reserved uint64 // the most bytes that PyTorch reserves, once measured
 }
 
-// equal is the ratio from which two speeds count as equal, because the time model is not more precise.
+// equal is the smallest ratio of two speeds that count as equal, because the time model is not more precise.
 const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {

@@ -196,14 +196,14 @@ func TestShares(t *testing.T) {
 		if got := float64(p.Recommended.Estimate.DevicePeak) / float64(c.Total); got > tt.most {
 			t.Errorf("%s: %.1f %% of the card", name, 100*got)
 		}
-		if name == "quick" && p.Recommended.settings.changes(s0(s, p)) > 0 {
+		if name == "quick" && p.Recommended.settings.changes(currentWithBatch(s, p)) > 0 {
 			t.Errorf("quick changes more than the batch: %s", p.Recommended.Change)
 		}
 	}
 }
 
-// s0 returns the current settings with the recommended batch.
-func s0(s *setup.Setup, p *Plan) settings {
+// currentWithBatch returns the current settings with the recommended batch.
+func currentWithBatch(s *setup.Setup, p *Plan) settings {
 	x := settingsOf(s)
 	x.batch, x.accumulation = p.Recommended.settings.batch, p.Recommended.settings.accumulation
 	return x

@@ -49,7 +49,7 @@ func (s *search) filling(x settings) (candidate, error) {
 		y.batch <<= i
 		c, err := s.timed(y)
 		if err == nil {
-			fits, err = s.fits(c, room{share: comforts[len(comforts)-1].share, careful: true})
+			fits, err = s.fits(c, room{share: usableShares[len(usableShares)-1].share, careful: true})
 		}
 		return c, fits && err == nil
 	}

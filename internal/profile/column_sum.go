@@ -6,9 +6,9 @@ import "snug/internal/kernel"
 
 // Sums of a matrix over its rows occur in the gradients of biases and norm weights.
 //
-// With few rows the kernel needs no buffer. From about a thousand rows it divides the work among blocks and briefly
-// allocates a buffer, which grows with the rows until the card is fully used and can be larger than the matrix. Small
-// recordings show the buffer only in part or not at all, so its size is computed as in the kernel.
+// With few rows the kernel needs no buffer. With about a thousand rows or more, it divides the work among blocks and
+// briefly allocates a buffer, which grows with the rows until the card is fully used and can be larger than the
+// matrix. Small recordings show the buffer only in part or not at all, so its size is computed as in the kernel.
 //
 // If the recording has the buffer, the sum is recognized by its sizes: a tensor allocated just before or freed just
 // after must yield exactly this buffer size.

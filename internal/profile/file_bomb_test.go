@@ -152,8 +152,8 @@ func repeats(t testing.TB, events int) []byte {
 	return oneVariant(t, 1, made, kinds, zeros, zeros, zeros, zeros)
 }
 
-// chance returns a file with unpredictable events, nearly as large as a body may be.
-func chance(t testing.TB, events int) []byte {
+// unpredictable returns a file with unpredictable events, nearly as large as a body may be.
+func unpredictable(t testing.TB, events int) []byte {
 	t.Helper()
 	made, queues := events/2, 1<<7
 	random, ages, far := make([]byte, made), &encoder{}, uint32(0)
@@ -170,7 +170,7 @@ func chance(t testing.TB, events int) []byte {
 // line that names the limit.
 func TestLargestFile(t *testing.T) {
 	for name, file := range map[string][]byte{
-		"repeats": repeats(t, maxEvents), "chance": chance(t, maxEvents*7/8), "terms": terms(t, maxFormulas, maxAllTerms/maxFormulas),
+		"repeats": repeats(t, maxEvents), "unpredictable": unpredictable(t, maxEvents*7/8), "terms": terms(t, maxFormulas, maxAllTerms/maxFormulas),
 		"segments": segments(t, maxCommas),
 	} {
 		var err error

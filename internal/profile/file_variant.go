@@ -59,7 +59,8 @@ func (v *variant) columns() *columns {
 	return c
 }
 
-// nearAge is the age from which a free is encoded relative to the one before it.
+// nearAge is the smallest age at which the free of an allocation is encoded relative to
+// the previous such free.
 const nearAge = 64
 
 // age writes which allocation an event refers to. One of the last nearAge allocations is given by its age: the number

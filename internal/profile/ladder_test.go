@@ -81,8 +81,8 @@ func recorded(t testing.TB, name string) *snapshot.Recording {
 	return rec
 }
 
-// skipped maps runs to their allowed error. In these, the gradient scaler skipped the first step but did not in the
-// recordings, so Adam's states were allocated a step later than predicted.
+// skipped maps runs to their allowed error. In these, the gradient scaler skipped the first step, which it did not
+// in the recordings, so Adam's states were allocated a step later than predicted.
 var skipped = map[string]float64{"naics-b16-s64-amp-fp16-adamw-ladder": 0.06}
 
 func TestLadder(t *testing.T) {

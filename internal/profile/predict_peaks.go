@@ -85,7 +85,7 @@ func play(player *bestfit.Player, events []event, requests []bestfit.Request, bl
 			switch {
 			case *r == bestfit.Request{}:
 			case i+1 < len(events) && events[i+1].kind == stream.Free && events[i+1].id == e.id:
-				player.Moment(r, e.queue)
+				player.AllocFree(r, e.queue)
 				i++
 			default:
 				blocks[e.id] = player.Alloc(r, e.queue)

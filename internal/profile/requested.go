@@ -11,9 +11,9 @@ import (
 
 const quantum = allocator.Quantum
 
-// Requested returns the peak memory of a run's tensors at a size. Each is rounded up only as far as under all
-// allocator options, so that no allocator can use less. This takes one pass over the events, whereas playing them
-// takes a search for each.
+// Requested returns the peak memory of a run's tensors at a size. Each size is rounded up only as far as every
+// allocator setting rounds it, so no allocator can use less. This takes one pass over the events, whereas playing
+// them takes a search for each.
 func (p *Program) Requested(at Point) (uint64, error) {
 	values, err := p.values(at)
 	if err != nil {

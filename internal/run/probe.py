@@ -196,8 +196,8 @@ class Shapes:
         return cuda.is_initialized() and cuda.is_current_stream_capturing()
 
     def columns(self, call, each=False):
-        """Returns, for each tensor by name, its shape and, if it contains lengths, their sum and maximum; with each, also
-        the lengths themselves."""
+        """Returns, for each tensor by name, its shape and, if it contains lengths, their sum and maximum; if each is set,
+        also the lengths themselves."""
         out = {}
         for name, x in tensors_of(self.torch, call):
             one = dict(shape=list(x.shape))

@@ -27,7 +27,7 @@ type terminal struct {
 	before *term.State // the terminal's previous settings
 	keys   *listener
 	looked time.Time // when all processes were last checked
-	told   bool      // the user was told that it cannot be lent
+	told   bool      // the user was told that the terminal cannot be lent
 }
 
 // openTerminal returns snug's terminal, or nil if it has none.
@@ -182,7 +182,7 @@ func Paused(s os.Signal, to chan<- os.Signal) bool {
 }
 
 // pauseAlone makes Ctrl-Z stop a snug that runs no command: in Go, a signal that was subscribed once has no default
-// action any more.
+// action anymore.
 func pauseAlone() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, pauses()...)

@@ -17,7 +17,7 @@ import (
 )
 
 // MaxHeader limits the length of a header. The format's own library allows 100 MB; the longest headers of published
-// models have about 2 MB, for 20,000 tensors.
+// models are about 2 MB long, for 20,000 tensors.
 const MaxHeader = 16 << 20
 
 // Header contains the totals over a file's tensors.

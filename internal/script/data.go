@@ -430,7 +430,7 @@ func (in *interpreter) sized(v value, n int) value {
 	return hold(v)
 }
 
-// ofUnseen reports whether a tensor was made from a list of samples that are unknown, and so has none.
+// ofUnseen reports whether a tensor was made from a list of unknown samples, which is empty here.
 func ofUnseen(v value) bool {
 	t, ok := v.(*hostTensor)
 	return ok && len(t.size) > 0 && t.size[0] == 0
@@ -573,7 +573,7 @@ func (in *interpreter) iterate(v value) *iterator {
 		}
 		return itemsOf(v.size[0], func(i int) value { return indexHost(v, i) }, func() int { return v.size[0] }, nil)
 	case *shadow.Tensor: // __iter__ is unbind(0)
-		if v.Here() && v.Dim() > 0 && v.Size(0) <= maxTurns {
+		if v.Here() && v.Dim() > 0 && v.Size(0) <= maxIterations {
 			rows := tensorMethods["unbind"](in, v, arguments{})
 			defer drop(rows)
 			return in.iterate(rows)

@@ -259,7 +259,7 @@ func (in *interpreter) clauses(cs []pysrc.Clause, element func()) bool {
 		return false
 	}
 	defer drop(it)
-	for i := 0; !it.data || i < maxTurns; i++ {
+	for i := 0; !it.data || i < maxIterations; i++ {
 		v, ok := it.next()
 		if !ok || i > maxRange {
 			return true

@@ -26,7 +26,7 @@ type interpreter struct {
 	rows0       int                      // size of the first batch that the model is trained on
 	rowsAt      pysrc.Pos                // where that batch is used
 	asked       bool                     // the script reads its batch size from the setup
-	lengthUsed  bool                     // the setup's length decided over the shape of a tensor
+	lengthUsed  bool                     // the setup's length decided the shape of a tensor
 	model       string                   // the name with which the script loads the setup's model
 	configs     map[string]foundConfig   // configurations found so far, by model name
 	lengths     bool                     // the script's own data has the setup's length
@@ -34,7 +34,7 @@ type interpreter struct {
 	compares    bool                     // a training step compares answers, so it also runs models without gradients
 	generated   int                      // number of generations so far
 	collating   int                      // number of samples in the batch being made
-	limits      []value                  // number of tokens to which texts are truncated in each training, nil for the model's limit
+	limits      []value                  // number of tokens to which texts are truncated in each training run, nil for the model's limit
 	crops       [][2]int                 // heights and widths of the images that torchvision's crops make
 	afterwards  []afterwards             // calls that follow the next backward pass
 	statements  int

@@ -6,12 +6,12 @@ import "snug/internal/pysrc"
 
 // Only a few iterations of a loop are followed, because the memory that a step leaves behind settles after a few.
 const (
-	enoughUpdates = 3   // optimizer updates after which it is clear what a loop keeps
-	enoughTurns   = 6   // iterations of a loop over data with updates
-	unseenTurns   = 4   // iterations of a loop over data of unknown size without updates
-	fewItems      = 16  // lists of up to this many items are followed completely, because each item may change the run
-	maxTurns      = 200 // iterations of a loop over data without updates
-	maxRange      = 20_000
+	enoughUpdates    = 3   // optimizer updates after which it is clear what a loop keeps
+	enoughIterations = 6   // iterations of a loop over data with updates
+	unseenIterations = 4   // iterations of a loop over data of unknown size without updates
+	fewItems         = 16  // lists of up to this many items are followed completely, because each item may change the run
+	maxIterations    = 200 // iterations of a loop over data without updates
+	maxRange         = 20_000
 )
 
 // fors runs a for loop. As in Python, it holds its iterable, and its variables keep their last values.
@@ -67,17 +67,17 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 	case !it.data && it.size < 0 && updates == 0 && in.result.Backwards > 0:
 		return i >= in.unseen()
 	case !it.data:
-		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughTurns || i >= maxRange
+		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughIterations || i >= maxRange
 	case updates > 0:
-		return updates >= enoughUpdates && i >= enoughTurns
+		return updates >= enoughUpdates && i >= enoughIterations
 	case it.size >= 0:
-		return i >= maxTurns
+		return i >= maxIterations
 	}
 	return i >= in.unseen()
 }
 
 // unseen returns how many iterations of a loop of unknown length are followed if they make no updates.
-func (in *interpreter) unseen() int { return unseenTurns + 2*max(in.Accumulation, 1) }
+func (in *interpreter) unseen() int { return unseenIterations + 2*max(in.Accumulation, 1) }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
 	before := in.result.Updates
@@ -90,7 +90,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 		}
 		updates := in.result.Updates - before
 		generates := in.scope().yield != nil // for a generator, the loop that consumes its values is shortened instead
-		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxTurns || !known && i >= 1 {
+		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxIterations || !known && i >= 1 {
 			return goOn
 		}
 		switch sig := in.block(s.Body); sig {

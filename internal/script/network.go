@@ -436,7 +436,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	if b.Labels == nil {
 		b.Labels, b.Ends = take(-1, "start_positions"), take(-1, "end_positions")
 	}
-	first, tokens := cmp.Or(b.IDs, b.Pixels, b.Sound), !in.images() && !in.sounds()
+	first, tokens := cmp.Or(b.IDs, b.Pixels, b.Sound), !in.images() && !in.takesSound()
 	if first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
@@ -451,7 +451,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	if in.images() && b.Pixels == nil {
 		b.Pixels, b.IDs = b.IDs, nil
 	}
-	if in.sounds() && b.Sound == nil {
+	if in.takesSound() && b.Sound == nil {
 		b.Sound, b.IDs = b.IDs, nil
 	}
 	return b, made
@@ -462,8 +462,8 @@ func (in *interpreter) images() bool {
 	return len(in.Fields) > 0 && in.Fields[0].Name == "pixel_values"
 }
 
-// sounds reports whether the model's input is sound.
-func (in *interpreter) sounds() bool {
+// takesSound reports whether the model's input is sound.
+func (in *interpreter) takesSound() bool {
 	return len(in.Fields) > 0 && (in.Fields[0].Name == "input_features" || in.Fields[0].Name == "input_values")
 }
 

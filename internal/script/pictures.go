@@ -6,14 +6,14 @@ import "snug/internal/shadow"
 
 // registerPictures registers what site-packages/torchvision_transforms.py needs.
 func registerPictures() {
-	natives["snug.image_size"] = sawImageSize
+	natives["snug.image_size"] = transformedSize
 	natives["snug.pixels"] = pixels
 	natives["snug.transformed"] = transformed
 }
 
-// sawImageSize implements snug.image_size(height, width, crops): the size of the images that a transform makes. The first
+// transformedSize implements snug.image_size(height, width, crops): the size of the images that a transform makes. The first
 // crop determines it; without one, a resize to a height and a width does, or else the data.
-func sawImageSize(in *interpreter, a arguments) value {
+func transformedSize(in *interpreter, a arguments) value {
 	h, okH := a.or(0, "", nil).(int)
 	w, okW := a.or(1, "", nil).(int)
 	crops, _ := a.or(2, "", nil).(bool)

@@ -191,7 +191,7 @@ type Result struct {
 	Twice         bool             // a gradient was differentiated again
 	Masks         bool             // masks with unknown contents selected elements
 	Adapts        bool             // adapters were added to a model
-	Sized         bool             // the setup's length decided over the shape of a tensor
+	Sized         bool             // the setup's length decided the shape of a tensor
 	Switched      bool             // an argument or a settings file turns gradient checkpointing on or off
 	Reference     string           // what answers are compared against, as in a setup; "" if none are compared
 

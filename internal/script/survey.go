@@ -161,7 +161,7 @@ func cutsTexts(in *interpreter, a arguments) value {
 	return nil
 }
 
-// trainsWithLimit records the limit to which the texts are truncated in a training that begins now.
+// trainsWithLimit records the limit to which the texts are truncated in a training run that begins now.
 func (in *interpreter) trainsWithLimit(most value) {
 	if in.survey != nil {
 		in.survey.lengths, in.survey.Cut = nil, ""

@@ -21,17 +21,17 @@ const (
 
 func registerSteps() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
-		"few_epochs":  epochs,
-		"evaluated":   evaluated,
-		"repeats":     countRepeated,
-		"turns":       turns,
-		"shapes_of":   shapesOf,
-		"few_updates": updateSteps,
-		"go_on_to":    goOnTo,
-		"seek":        seeks,
-		"take":        takes,
-		"length":      lengthOrNone,
-		"steps_of":    stepsOf,
+		"few_epochs":    epochs,
+		"evaluated":     evaluated,
+		"repeats":       countRepeated,
+		"enumerate_all": enumerateAll,
+		"shapes_of":     shapesOf,
+		"few_updates":   updateSteps,
+		"go_on_to":      goOnTo,
+		"seek":          seeks,
+		"take":          takes,
+		"length":        lengthOrNone,
+		"steps_of":      stepsOf,
 	} {
 		natives["snug."+name] = f
 	}
@@ -54,7 +54,7 @@ func epochs(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)
 	few := fewEpochs
 	if in.Whole {
-		few = maxTurns
+		few = maxIterations
 	}
 	out := upTo(min(n, few))
 	if n > few {
@@ -236,7 +236,7 @@ func evaluated(in *interpreter, a arguments) value {
 	keeps, _ := a.or(1, "", false).(bool)
 	switch {
 	case !known && keeps:
-		in.note("the number of evaluation batches is not known; the run needs more memory than shown if it keeps predictions of more than %d", unseenTurns)
+		in.note("the number of evaluation batches is not known; the run needs more memory than shown if it keeps predictions of more than %d", unseenIterations)
 	case known && n > maxEvaluated && keeps:
 		in.note("predictions of %d batches are kept, but only %d are counted; the run needs more memory than shown", n, maxEvaluated)
 	}
@@ -246,8 +246,8 @@ func evaluated(in *interpreter, a arguments) value {
 	return n
 }
 
-// turns implements enumerate(loader). Loops over it are followed to the end, if there is one.
-func turns(in *interpreter, a arguments) value {
+// enumerateAll implements enumerate(loader). Loops over it are followed to the end, if there is one.
+func enumerateAll(in *interpreter, a arguments) value {
 	it := enumerated(in, a).(*iterator)
 	it.whole = it.size >= 0 && it.size <= maxEvaluated
 	return it

@@ -282,7 +282,7 @@ type iterator struct {
 	skip  func() bool    // advances to the last value, if it differs from the rest
 	seek  func(left int) // advances until the given number of values remains
 	whole bool           // loops over it are not shortened
-	few   bool           // a short list in the script, such as the stages of a training
+	few   bool           // a short list in the script, such as the stages of a training run
 }
 
 func (it *iterator) release() {

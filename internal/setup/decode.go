@@ -194,10 +194,10 @@ func (s *Setup) completeLength(p family.Positions) error {
 		}
 		return Wrong("{seq} is missing; give the tokens per sample%s, or {lengths}", upTo)
 	}
-	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil && !p.Spoken {
+	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil && !p.Sound {
 		return Wrong("{lengths} is not simulated for %s, because its decoder has its own lengths; give {seq} and {target_seq}", s.Model.Title())
 	}
-	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 && !p.Spoken {
+	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 && !p.Sound {
 		s.TargetSeq = s.Seq
 	}
 	for _, x := range []struct {

@@ -431,7 +431,7 @@ func (s *Setup) findLoop(from Source) error {
 		return Wrong("{loop}: %v", err)
 	}
 	s.Script = &Script{
-		File: f, Args: words[1:], Import: besides(from, filepath.Dir(path)), Config: remembered(from.named), Read: texts(from),
+		File: f, Args: words[1:], Import: modulesIn(from, filepath.Dir(path)), Config: remembered(from.named), Read: texts(from),
 	}
 	return nil
 }
@@ -519,8 +519,8 @@ func remembered(read func(name string) (map[string]any, error)) func(string) (ma
 	}
 }
 
-// besides returns a function that reads the modules in a folder, and caches them.
-func besides(from Source, folder string) func(string) (*pysrc.File, error) {
+// modulesIn returns a function that reads the modules in a folder, by name.
+func modulesIn(from Source, folder string) func(string) (*pysrc.File, error) {
 	read := 0
 	return func(module string) (*pysrc.File, error) {
 		name := filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))

@@ -12,7 +12,7 @@ import "snug/internal/safetensors"
 type Setup struct {
 	ID            string        `json:"id,omitempty"`             // any text, copied to the answer
 	Model         Model         `json:"model"`                    // the model to train
-	Batch         int           `json:"batch"`                    // samples per GPU and forward pass: the micro-batch
+	Batch         int           `json:"batch"`                    // samples per GPU in each forward pass: the micro-batch
 	Seq           int           `json:"seq,omitempty"`            // tokens per sample
 	TargetSeq     int           `json:"target_seq,omitempty"`     // decoder tokens per sample, for seq2seq models
 	Resolution    int           `json:"resolution,omitempty"`     // width and height of the images in pixels, for diffusion models

@@ -10,7 +10,7 @@ import "snug/internal/family"
 // of the decoder: {seq} and {target_seq} mean the same.
 func (s *Setup) completeSound(p family.Positions) error {
 	switch {
-	case !p.Spoken || s.TargetSeq == 0:
+	case !p.Sound || s.TargetSeq == 0:
 		return nil
 	case s.Seq > 0 && s.Seq != s.TargetSeq:
 		return Wrong("{seq} is %d and {target_seq} is %d, but %s takes sound of one length, and both are the tokens of its labels; remove one", s.Seq, s.TargetSeq, s.Model.Title())

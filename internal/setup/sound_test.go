@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSpoken checks that a model whose encoder takes sound of one length has only the tokens of its labels.
-func TestSpoken(t *testing.T) {
+// TestSound checks that a model whose encoder takes sound of one length has only the tokens of its labels.
+func TestSound(t *testing.T) {
 	for name, x := range map[string]struct {
 		fields map[string]any
 		want   string // part of the error; "" means none

@@ -25,11 +25,11 @@ type node struct {
 
 	before []func() // hooks on its output, run when the gradient is complete
 
-	edges  [2]edge // backing arrays of next and in, large enough for most nodes
-	first  [1]*Tensor
-	path   string // path of the module that recorded it
-	logits bool   // it computes the logits or their loss
-	turn   uint8  // iteration of the loop that recorded it
+	edges     [2]edge // backing arrays of next and in, large enough for most nodes
+	first     [1]*Tensor
+	path      string // path of the module that recorded it
+	logits    bool   // it computes the logits or their loss
+	iteration uint8  // iteration of the loop that recorded it
 }
 
 // edge points to the node that receives the gradient of one input, and gives the gradient's shape and type.
@@ -73,7 +73,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 		n.next = make([]edge, 0, len(inputs))
 	}
 	n.next = n.next[:len(inputs)]
-	n.path, n.logits, n.turn = w.modulePath(), w.component == Logits, w.folding.now
+	n.path, n.logits, n.iteration = w.modulePath(), w.component == Logits, w.folding.now
 	for i, t := range inputs {
 		if t != nil && t.requiresGrad {
 			n.next[i] = t.gradientEdge()

@@ -225,7 +225,7 @@ func (r *region) recompute() {
 		defer x.Drop()
 	}
 	grad, outer, depth, pins := w.gradMode, w.hooks, w.depth, len(w.pins)
-	path, turn := w.path, w.folding.now
+	path, iteration := w.path, w.folding.now
 	watch := w.watch
 	w.gradMode, w.hooks, w.watch = true, &hooks{region: r, replay: true}, []*Tensor{}
 	defer w.As(Activations)()
@@ -233,7 +233,7 @@ func (r *region) recompute() {
 		w.gradMode, w.hooks = grad, outer
 		made := w.watch
 		w.watch = watch
-		w.enter(turn)
+		w.enter(iteration)
 		if e := recover(); e != nil {
 			if s, ok := e.(stopRecomputation); !ok || s.r != r {
 				panic(e)

@@ -51,7 +51,7 @@ func BackwardTemporary(t *Tensor) {
 // Tensor.backward does.
 func (w *World) backward(root, g *Tensor) {
 	g.Hold()
-	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.folding.now
+	grad, thread, component, path, iteration := w.gradMode, w.thread, w.component, w.path, w.folding.now
 	w.gradMode, w.thread, w.component, w.path = false, backwardThread, Temporaries, nil
 	w.stamp++
 	e := &engine{w: w, stamp: w.stamp, keeps: w.retains, only: w.only}
@@ -62,7 +62,7 @@ func (w *World) backward(root, g *Tensor) {
 	for len(e.ready) > 0 {
 		e.evaluate(e.pop())
 	}
-	w.enter(turn)
+	w.enter(iteration)
 	if w.afterBackward != nil && thread == forwardThread {
 		w.afterBackward()
 	}
@@ -96,7 +96,7 @@ func (e *engine) count(root *node) {
 func (e *engine) evaluate(n *node) {
 	in := n.in
 	n.in = nil
-	e.w.enter(n.turn)
+	e.w.enter(n.iteration)
 	if e.only != nil && !e.only.take(n, in) {
 		return
 	}

@@ -59,7 +59,7 @@ func (w *World) collected(ts []*Tensor) bool {
 		return false
 	}
 	for i, t := range ts {
-		if t.mem == nil || int(t.mem.turn) != i+1 {
+		if t.mem == nil || int(t.mem.iteration) != i+1 {
 			return false
 		}
 	}
@@ -100,17 +100,17 @@ func iterationNumber(i, n int) uint8 {
 }
 
 // enter starts an iteration.
-func (w *World) enter(turn uint8) {
+func (w *World) enter(iteration uint8) {
 	was := w.folding.now
-	if was == turn {
+	if was == iteration {
 		return
 	}
-	w.folding.now = turn
+	w.folding.now = iteration
 	if w.Meter == nil {
 		return
 	}
 	switch {
-	case turn == middleIteration:
+	case iteration == middleIteration:
 		w.Meter.Times(w.folding.fold().Times)
 	case was == middleIteration:
 		w.Meter.Times(1)
@@ -118,9 +118,9 @@ func (w *World) enter(turn uint8) {
 }
 
 // inIteration records the iteration of the last event.
-func (w *World) inIteration(turn uint8) {
-	if turn != 0 {
-		w.Trace.Events[len(w.Trace.Events)-1].Iteration = turn
+func (w *World) inIteration(iteration uint8) {
+	if iteration != 0 {
+		w.Trace.Events[len(w.Trace.Events)-1].Iteration = iteration
 	}
 }
 

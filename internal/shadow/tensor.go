@@ -6,9 +6,9 @@ import "fmt"
 
 // storage is the memory of one or more tensors. It is freed with the last of these tensors.
 type storage struct {
-	id   uint32 // ID in the trace
-	refs int32
-	turn uint8 // iteration of the loop that made it
+	id        uint32 // ID in the trace
+	refs      int32
+	iteration uint8 // iteration of the loop that made it
 }
 
 // Tensor is a torch.Tensor without its values: shape, layout, element type, a storage that it may share,

@@ -136,8 +136,8 @@ func (w *World) alloc(bytes uint64) *storage {
 	id := w.Trace.Alloc(bytes, w.queue)
 	w.Tags = append(w.Tags, Tag{Component: w.component, Path: w.modulePath()})
 	m := w.pages.storages.take(&storagePages)
-	m.id, m.refs, m.turn = id, 1, w.folding.now
-	w.inIteration(m.turn)
+	m.id, m.refs, m.iteration = id, 1, w.folding.now
+	w.inIteration(m.iteration)
 	return m
 }
 
@@ -157,7 +157,7 @@ func (w *World) release(m *storage) {
 	m.refs--
 	if m.refs == 0 {
 		w.Trace.Free(m.id)
-		w.inIteration(cmp.Or(w.folding.now, m.turn))
+		w.inIteration(cmp.Or(w.folding.now, m.iteration))
 	}
 }
 

@@ -120,8 +120,8 @@ func (r *runner) choice(s choice) (outcome, flow) {
 	return yes, onward
 }
 
-// maxTurns limits the number of iterations to follow in a loop.
-const maxTurns = 64
+// maxIterations limits the number of iterations to follow in a loop.
+const maxIterations = 64
 
 func (r *runner) forEach(s forEach) (outcome, flow) {
 	items := r.frame.args
@@ -133,9 +133,9 @@ func (r *runner) forEach(s forEach) (outcome, flow) {
 		open = open || w.Many() && !onlyArguments(w)
 	}
 	items = slices.DeleteFunc(slices.Clone(items), onlyArguments)
-	if open || len(items) > maxTurns || !r.spend(10*len(items)) {
+	if open || len(items) > maxIterations || !r.spend(10*len(items)) {
 		why := fmt.Sprintf("it takes several values in the loop at line %d", r.line(s.start))
-		return yes, r.anyTurns(s.body, s.start, func() { r.set(s.name, &variable{pieces: unknown(why), definition: -1}) })
+		return yes, r.anyIterations(s.body, s.start, func() { r.set(s.name, &variable{pieces: unknown(why), definition: -1}) })
 	}
 	for _, w := range items {
 		r.set(s.name, &variable{pieces: w.Pieces, definition: -1, from: w.From})
@@ -155,7 +155,7 @@ func onlyArguments(w Word) bool {
 }
 
 func (r *runner) loop(s loop) (outcome, flow) {
-	for turn := 0; ; turn++ {
+	for iteration := 0; ; iteration++ {
 		o, f := r.list(s.condition)
 		if s.until {
 			o = map[outcome]outcome{yes: no, no: yes}[o]
@@ -165,8 +165,8 @@ func (r *runner) loop(s loop) (outcome, flow) {
 			return o, f
 		case o == no:
 			return yes, onward
-		case o != yes || turn == maxTurns || !r.spend(10):
-			return yes, r.anyTurns(s.body, s.start, func() {})
+		case o != yes || iteration == maxIterations || !r.spend(10):
+			return yes, r.anyIterations(s.body, s.start, func() {})
 		}
 		switch _, f := r.list(s.body); f {
 		case breaks:
@@ -177,15 +177,15 @@ func (r *runner) loop(s loop) (outcome, flow) {
 	}
 }
 
-// anyTurns follows the body of a loop with an unknown number of iterations. Whatever changes between iterations
+// anyIterations follows the body of a loop with an unknown number of iterations. Whatever changes between iterations
 // becomes unknown.
-func (r *runner) anyTurns(body list, start int, before func()) flow {
+func (r *runner) anyIterations(body list, start int, before func()) flow {
 	why := fmt.Sprintf("it changes in the loop at line %d", r.line(start))
 	if r.spend(10) {
 		r.quiet++
-		turn := r.attempt(func() { before(); r.list(body) })
+		iteration := r.attempt(func() { before(); r.list(body) })
 		r.quiet--
-		r.join([]map[string]*variable{nil, turn}, why)
+		r.join([]map[string]*variable{nil, iteration}, why)
 	}
 	return r.ways(why, func() flow {
 		before()

@@ -20,7 +20,7 @@ import (
 func TestDeepSpeed(t *testing.T) {
 	for _, c := range []struct {
 		name, kind string
-		least      uint64 // size in bytes from which events are compared
+		least      uint64 // smallest size in bytes of the events that are compared
 		without    string // part of the run that is simulated more simply
 	}{
 		{"zero1", "zero1-deepspeed", 1_200_000, ""},

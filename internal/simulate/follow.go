@@ -142,7 +142,7 @@ func (r *run) notes(res *script.Result) []string {
 }
 
 // firstNote returns the first note, in parentheses: something that was not followed may be why no update was
-// found. What is said about the optimizer is no reason.
+// found. A note about the optimizer cannot be the reason, so it is skipped.
 func firstNote(notes []string) string {
 	i := slices.IndexFunc(notes, func(n string) bool { return !strings.Contains(n, ": the optimizer ") })
 	if i < 0 {

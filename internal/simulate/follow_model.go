@@ -126,7 +126,7 @@ func (r *run) prepare(l script.Loading) error {
 	s := *r.s
 	if l.Head != "" && s.Model.Config != nil {
 		s.Model.Head = l.Head
-		if l.Head == family.Seq2SeqLM && s.Model.HasVision() { // such a model of texts is a seq2seq one
+		if l.Head == family.Seq2SeqLM && s.Model.HasVision() { // the class name is that of seq2seq models only if they have no vision tower
 			s.Model.Head = family.CausalLM
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// speechScript follows a script that trains a small Whisper with Seq2SeqTrainer; more are lines of it, and arguments.
+// speechScript follows a script that trains a small Whisper with Seq2SeqTrainer; more are additional lines of the
+// script, and arguments additional training arguments.
 func speechScript(t *testing.T, more, arguments string) *Result {
 	t.Helper()
 	s, err := setup.Decode(map[string]any{

@@ -31,7 +31,8 @@ func fewerMicros(s *setup.Setup, err error) *setup.Setup {
 	return &few
 }
 
-// inAll returns the number of backward passes per update, if the script was followed with n, which may be fewer.
+// inAll returns the number of backward passes per update of a script that was followed with n, which may be
+// fewer.
 func (o *Options) inAll(n int) int {
 	if o.whole != nil && n == Settled {
 		return o.whole.Accumulation

@@ -142,8 +142,8 @@ func TestQuantizedBytes(t *testing.T) {
 	}
 }
 
-// TestSavedEightBits computes what a checkpoint with 8-bit weights leaves on the card, by hand: a byte per number and a
-// float32 scale per row. The numbers that name the formats are gone.
+// TestSavedEightBits computes what a checkpoint with 8-bit weights leaves on the card, by hand: a byte per number and
+// a float32 scale per row. The checkpoint's tensors that name the formats are freed.
 func TestSavedEightBits(t *testing.T) {
 	s := qlora(map[string]any{
 		"model_type": "llama", "hidden_size": 256.0, "intermediate_size": 512.0, "num_hidden_layers": 1.0,
@@ -255,8 +255,8 @@ func sizes(r *Result) (out []int) {
 	return out
 }
 
-// TestQuantizedClassifiers checks which heads bitsandbytes quantizes: in transformers 5 those with a bias, before none. QLoRA of
-// a decoder that classifies trains its score layer with modules_to_save.
+// TestQuantizedClassifiers checks which heads bitsandbytes quantizes: in transformers 5 those with a bias; in earlier
+// releases, none. QLoRA of a decoder that classifies trains its score layer with modules_to_save.
 func TestQuantizedClassifiers(t *testing.T) {
 	for _, c := range []struct {
 		model, head, save, transformers string

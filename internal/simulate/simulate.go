@@ -129,7 +129,7 @@ type run struct {
 	weights     shadow.DType                     // type of the model that the script loads; None if the setup decides
 	torchtune   bool                             // the script builds its model from torchtune's modules
 	meter       metering                         // how far the watch has measured a script's own model
-	timedMicro  bool                             // the watch has measured a micro-batch of it
+	timedMicro  bool                             // the watch has measured a micro-batch of that model
 	untuned     bool                             // the script uses torchtune, but its model is simulated with another library's modules
 }
 
@@ -471,7 +471,7 @@ func (r *run) makeModel() error {
 		return setup.Wrong("{evaluation}: nanoGPT's train.py has its own evaluation, which uses the training batch size and keeps no logits; remove it")
 	}
 	r.builder.Freeze(s.FrozenModules())
-	if s.Checkpointing && len(s.Freeze) > 0 { // gradient_checkpointing_enable calls it for every model of texts
+	if s.Checkpointing && len(s.Freeze) > 0 { // gradient_checkpointing_enable does this for every model of texts
 		r.builder.EnableInputRequireGrads()
 	}
 	if err := r.quantize(); err != nil {
@@ -587,13 +587,13 @@ func (r *run) lora() nn.Lora {
 // tuned reports whether the model is built from torchtune's or LitGPT's modules, including their adapters.
 func (r *run) tuned() bool {
 	_, torchtune := r.model.(family.Roped)
-	_, litgpt := r.model.(family.Outside)
+	_, litgpt := r.model.(family.ExternalLoss)
 	return torchtune || litgpt
 }
 
 // lossOf runs the model forward, through its wrapper, and returns the loss.
 func (r *run) lossOf(b family.Batch) *shadow.Tensor {
-	m, outside := r.model.(family.Outside)
+	m, outside := r.model.(family.ExternalLoss)
 	if !outside {
 		return r.forward(func() *shadow.Tensor { return r.model.Loss(b) })
 	}

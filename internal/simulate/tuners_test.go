@@ -93,7 +93,7 @@ func TestTunerScripts(t *testing.T) {
 	}
 }
 
-// TestTunerRefusals checks that what is not simulated of a method is refused.
+// TestTunerRefusals checks that the parts of a method that are not simulated are refused.
 func TestTunerRefusals(t *testing.T) {
 	for _, x := range []struct {
 		model        map[string]any

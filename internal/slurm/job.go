@@ -38,8 +38,8 @@ type job struct {
 	why  string
 }
 
-// outputLook is the interval at which a job's output is checked.
-const outputLook = 500 * time.Millisecond
+// outputInterval is the interval at which a job's output is checked.
+const outputInterval = 500 * time.Millisecond
 
 // Waits reports whether the job is not running.
 func (j *job) Waits() bool { return !j.ran.Load() }
@@ -70,7 +70,7 @@ func (j *job) Wait() run.Exit {
 		select {
 		case <-j.stop:
 			return j.ended(ctx, info)
-		case <-time.After(min(outputLook, j.runner.queue.every)):
+		case <-time.After(min(outputInterval, j.runner.queue.every)):
 		}
 	}
 }

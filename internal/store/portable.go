@@ -28,7 +28,8 @@ func (s *Store) Export(w io.Writer) error {
 	return nil
 }
 
-// maxLine limits the length of a line of an export (a setup has a few kilobytes), and maxRuns the number of lines.
+// maxLine limits the length of a line of an export (a setup takes a few kilobytes), and maxRuns the number of
+// lines.
 const (
 	maxLine = 1 << 20
 	maxRuns = 1 << 20

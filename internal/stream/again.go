@@ -25,12 +25,12 @@ func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 		return nil, false
 	}
 	for _, id := range c.Renew {
-		if !now.turns(id - first) {
+		if !now.markFreed(id - first) {
 			return nil, false
 		}
 	}
 	for _, e := range c.Ends {
-		if !now.turns(e.ID - first) {
+		if !now.markFreed(e.ID - first) {
 			return nil, false
 		}
 	}
@@ -95,8 +95,8 @@ func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	return first, f
 }
 
-// turns marks an allocation as freed. It returns false if that one is already freed or unknown.
-func (f fates) turns(i uint32) bool {
+// markFreed marks an allocation as freed. It returns false if that one is already freed or unknown.
+func (f fates) markFreed(i uint32) bool {
 	if i >= uint32(len(f)) || f[i] == goes {
 		return false
 	}

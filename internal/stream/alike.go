@@ -75,8 +75,8 @@ func (u *Folded) keepsApart() bool {
 }
 
 // near reports whether an iteration is the middle one or close to it.
-func (u *Folded) near(turn uint8) bool {
-	return turn+reach >= u.Middle && turn <= u.Middle+reach
+func (u *Folded) near(iteration uint8) bool {
+	return iteration+reach >= u.Middle && iteration <= u.Middle+reach
 }
 
 // crosses reports whether the middle iteration is a or b, or between them.

@@ -27,8 +27,8 @@ func (f *Folded) Alive(at int) []int {
 // countLoop counts the first events of a loop. The iterations at either end may free allocations from outside the
 // loop; those in between are alike.
 func (f *Folded) countLoop(alive []int, l *Loop, events int) {
-	turn := l.To - l.From
-	done := events / turn
+	length := l.To - l.From
+	done := events / length
 	for k := 0; k < done; k++ {
 		times := 1
 		if k == reach && done > 2*reach {
@@ -39,7 +39,7 @@ func (f *Folded) countLoop(alive []int, l *Loop, events int) {
 		}
 		k += times - 1
 	}
-	for i := range events % turn {
+	for i := range events % length {
 		f.count(alive, l.From+i, l.Copy(done), 1)
 	}
 }

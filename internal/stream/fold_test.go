@@ -19,12 +19,12 @@ type loop struct {
 
 // When an iteration's allocations are freed.
 const (
-	withTurn  = iota // in its own iteration
-	withNext         // in the next one
-	withThird        // in the one after that
-	backAgain        // when the reverse pass reaches the same iteration
-	backLater        // one iteration later in the reverse pass
-	atEnd            // when the loop ends
+	withIteration = iota // in its own iteration
+	withNext             // in the next one
+	withThird            // in the one after that
+	backAgain            // when the reverse pass reaches the same iteration
+	backLater            // one iteration later in the reverse pass
+	atEnd                // when the loop ends
 	fateCount
 )
 
@@ -44,7 +44,7 @@ func (l loop) write(n int, label bool) *Trace {
 		for _, size := range l.sizes {
 			w.made[i] = append(w.made[i], w.alloc(size, i))
 		}
-		w.free(l, i, i, withTurn)
+		w.free(l, i, i, withIteration)
 		w.free(l, i-1, i, withNext)
 		w.free(l, i-2, i, withThird)
 	}
@@ -71,20 +71,20 @@ func (l loop) write(n int, label bool) *Trace {
 	return w.t
 }
 
-func (w *writer) alloc(size uint64, turn int) uint32 {
+func (w *writer) alloc(size uint64, iteration int) uint32 {
 	id := w.t.Alloc(size, 0)
-	w.mark(turn)
+	w.mark(iteration)
 	return id
 }
 
-func (w *writer) end(id uint32, turn int) {
+func (w *writer) end(id uint32, iteration int) {
 	w.t.Free(id)
-	w.mark(turn)
+	w.mark(iteration)
 }
 
-func (w *writer) mark(turn int) {
+func (w *writer) mark(iteration int) {
 	if w.label {
-		w.t.Events[len(w.t.Events)-1].Iteration = uint8(turn + 1)
+		w.t.Events[len(w.t.Events)-1].Iteration = uint8(iteration + 1)
 	}
 }
 
@@ -123,7 +123,7 @@ func (l loop) fold(t rapid.TB, n int) *Folded {
 func TestUnfold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLoop(t)
-		n := rapid.IntRange(12, 60).Draw(t, "turns")
+		n := rapid.IntRange(12, 60).Draw(t, "iterations")
 		f := l.fold(t, n)
 		folded := f.Trace
 		got, old := f.Unfold()
@@ -155,7 +155,7 @@ func TestUnfold(t *testing.T) {
 
 // TestUnfoldCopies checks that a repeated stretch is also repeated in the unfolded trace.
 func TestUnfoldCopies(t *testing.T) {
-	l := loop{sizes: []uint64{1, 2, 3}, fates: []int{withTurn, backAgain, withNext}}
+	l := loop{sizes: []uint64{1, 2, 3}, fates: []int{withIteration, backAgain, withNext}}
 	write := func(n int, label bool) *Trace {
 		tr := l.write(n, label)
 		tr.Free(2 + uint32(3*(n-1)) + 1) // the last one freed in the next iteration
@@ -207,7 +207,7 @@ func TestUnfoldRefuses(t *testing.T) {
 // TestLoops reads a folded trace loop by loop, and compares the result with the unfolded trace.
 func TestLoops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "turns"))
+		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "iterations"))
 		want, old := f.Unfold()
 		type owner struct {
 			id   uint32

@@ -61,15 +61,15 @@ func (f *Folded) freed(s *section, id uint32, copy int) (uint32, int) {
 	if !f.crosses(s.iteration, h.iteration) {
 		return id, -1
 	}
-	turn := int(s.iteration)
+	iteration := int(s.iteration)
 	switch {
 	case s.iteration == f.Middle:
-		turn += copy
+		iteration += copy
 	case s.iteration > f.Middle:
-		turn += f.Times - 1
+		iteration += f.Times - 1
 	}
 	around := &f.passes[h.pass].around
-	k, place := turn+int(h.iteration)-int(s.iteration)-int(f.Middle), id-h.first
+	k, place := iteration+int(h.iteration)-int(s.iteration)-int(f.Middle), id-h.first
 	switch {
 	case k < 0:
 		return f.sections[around[reach+k]].first + place, -1

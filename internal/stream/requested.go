@@ -47,7 +47,7 @@ func (r *requested) event(e *Event) {
 // loop counts all iterations of a loop. The peak is in the first or in the last one.
 func (r *requested) loop(events []Event, times int) {
 	before := r.now
-	r.turn(events)
+	r.count(events)
 	more := r.now - before
 	switch {
 	case r.peak >= plenty || more > plenty/int64(times):
@@ -57,12 +57,12 @@ func (r *requested) loop(events []Event, times int) {
 		r.now += more * int64(times-2)
 	}
 	if times > 1 {
-		r.turn(events)
+		r.count(events)
 	}
 }
 
-// turn counts one iteration. Counting stops when the peak reaches plenty.
-func (r *requested) turn(events []Event) {
+// count counts one iteration. Counting stops when the peak reaches plenty.
+func (r *requested) count(events []Event) {
 	for i := 0; i < len(events) && r.peak < plenty; i++ {
 		r.event(&events[i])
 	}

@@ -11,7 +11,7 @@ import (
 // TestPeakRequested compares the count over folded loops with the count over all iterations.
 func TestPeakRequested(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "turns"))
+		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "iterations"))
 		all, _ := f.Unfold()
 		until := rapid.IntRange(0, len(f.Trace.Events)).Draw(t, "until")
 		for _, l := range f.Loops() {

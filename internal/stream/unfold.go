@@ -67,7 +67,7 @@ func (u *unfolding) event(e *Event) {
 // section writes one iteration, or for the middle one all iterations that it represents.
 func (u *unfolding) section(s *section) {
 	if s.iteration != u.Middle {
-		u.turn(s, 0)
+		u.writeSection(s, 0)
 		return
 	}
 	u.base[s.pass] = u.out.next
@@ -75,12 +75,12 @@ func (u *unfolding) section(s *section) {
 		if u.passes[s.pass].step < 0 {
 			k = u.Times - 1 - k
 		}
-		u.turn(s, k)
+		u.writeSection(s, k)
 	}
 }
 
-// turn writes a section once. For the middle section, copy is the index of the iteration to write.
-func (u *unfolding) turn(s *section, copy int) {
+// writeSection writes a section once. For the middle section, copy is the index of the iteration to write.
+func (u *unfolding) writeSection(s *section, copy int) {
 	for i := s.from; i < s.to; i++ {
 		e := &u.Trace.Events[i]
 		if e.Kind == Alloc {

@@ -17,7 +17,7 @@ import (
 	"snug/internal/files"
 )
 
-// maxFile is the maximum size of a tokenizer file. The largest in use have 40 MB.
+// maxFile is the maximum size of a tokenizer file. The largest in use are 40 MB.
 const maxFile = 256 << 20
 
 // Counter counts tokens. It remembers words that it has seen, so it must not be used concurrently.

@@ -153,7 +153,7 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 	return next, expects
 }
 
-// alike is the factor up to which two expected speeds count as the same.
+// alike is the largest factor between two expected speeds that count as the same.
 const alike = 1.001
 
 // nearer reports whether a should be tried before b if they may be equally fast: the one with a batch larger than all
@@ -217,14 +217,14 @@ func (c *Climb) scaled(x Candidate, t Trial) float64 {
 	return t.Rate * min(max(f, min(size, 1)), max(size, 1))
 }
 
-// noTrust is the prediction error, as a logarithm, beyond which predicted speeds are useless for comparing
+// maxTrustedError is the prediction error, as a logarithm, above which predicted speeds are useless for comparing
 // candidates: a factor of two either way.
-const noTrust = 0.7
+const maxTrustedError = 0.7
 
 // believed returns how much of a predicted speed ratio to believe. If measured speeds are far from their predictions,
 // as with recordings at tiny batches, candidates count as equally fast instead.
 func (c *Climb) believed(ratio float64) float64 {
-	return math.Pow(ratio, max(0, 1-c.worst()/noTrust))
+	return math.Pow(ratio, max(0, 1-c.worst()/maxTrustedError))
 }
 
 // worst returns the largest error of a predicted speed so far, as a logarithm.

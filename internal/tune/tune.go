@@ -35,7 +35,7 @@ import (
 type Candidate struct {
 	Settings     setup.Values // what a trial sets, including batch and accumulation
 	Variant      string       // settings other than batch and accumulation, such as "checkpointing=false"; "" for none
-	Batch        int          // samples per GPU and forward pass
+	Batch        int          // samples per GPU in each forward pass
 	Accumulation int          // forward passes per step
 	World        int          // GPUs, at least 1
 

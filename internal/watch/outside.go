@@ -67,9 +67,9 @@ func (w *Watcher) leakingOutside(p *process, r *Reading) bool {
 	return true
 }
 
-// forecastOutside adds to the reading when memory will run out. Whoever allocates outside PyTorch fails as soon as the card is full;
-// PyTorch first releases what it does not use. So the low and the middle are the steps until the card is full, and the high end
-// is when the rest would not suffice for PyTorch's tensors.
+// forecastOutside adds to the reading when memory will run out. An allocation outside PyTorch fails as soon as the
+// card is full; PyTorch first releases what it does not use. So the low and the middle are the steps until the card
+// is full, and the high end is when the rest would not suffice for PyTorch's tensors.
 func (w *Watcher) forecastOutside(p *process, c *card, r *Reading) {
 	o := &p.outside
 	peak, reserved := p.highest()

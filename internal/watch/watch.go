@@ -4,7 +4,7 @@
 // Reading comes out: the state of the run, the evidence for it, how many steps are left if memory grows, and what to
 // do.
 //
-// The package has no clock and no source of its own. Events come from a recording (Reader) or from a live source
+// The package reads no clock and opens no source. Events come from a recording (Reader) or from a live source
 // (package watch/live), and the verdicts are the same.
 //
 //	event.go     one line of a recording

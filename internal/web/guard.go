@@ -45,7 +45,8 @@ func (s *server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// openedByUser reports whether a browser opens an address in a window of its own, as it does for a link on any site.
+// openedByUser reports whether a browser opens an address as a page of its own, as it does when the user follows a
+// link on any site.
 func openedByUser(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }

@@ -23,11 +23,11 @@ import (
 	"snug/internal/watch/live"
 )
 
-// told is an event in a stream.
-type told struct{ name, data string }
+// streamed is an event in a stream.
+type streamed struct{ name, data string }
 
 // listen reads a stream until it ends or enough returns true.
-func listen(t *testing.T, h http.Handler, path string, enough func(told) bool) []told {
+func listen(t *testing.T, h http.Handler, path string, enough func(streamed) bool) []streamed {
 	t.Helper()
 	server := httptest.NewServer(h)
 	defer server.Close()
@@ -45,7 +45,7 @@ func listen(t *testing.T, h http.Handler, path string, enough func(told) bool) [
 	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != 200 || kind != "text/event-stream" {
 		t.Fatalf("status %d, %s", answer.StatusCode, kind)
 	}
-	var out []told
+	var out []streamed
 	name := ""
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 1<<22)
@@ -54,7 +54,7 @@ func listen(t *testing.T, h http.Handler, path string, enough func(told) bool) [
 			name = text
 		}
 		if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			out = append(out, told{name, text})
+			out = append(out, streamed{name, text})
 			if enough != nil && enough(out[len(out)-1]) {
 				break
 			}
@@ -104,7 +104,7 @@ func TestWatchSaysWhatTheCommandSays(t *testing.T) {
 			t.Fatalf("%s: status %d, %v", path, status, a)
 		}
 		var readings []string
-		var last told
+		var last streamed
 		drawn := 0
 		all := listen(t, h, API+"/watch/"+a["id"].(string), nil)
 		for _, e := range all {
@@ -152,7 +152,7 @@ func TestWatchRefuses(t *testing.T) {
 			t.Errorf("%s %s: status %d, %v", c.method, c.path, status, a)
 		}
 	}
-	if got := listen(t, h, API+"/watch/gpus", nil); len(got) != 1 || got[0] != (told{"problem", `{"error":"no driver"}`}) {
+	if got := listen(t, h, API+"/watch/gpus", nil); len(got) != 1 || got[0] != (streamed{"problem", `{"error":"no driver"}`}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -177,12 +177,12 @@ func TestTunes(t *testing.T) {
 		asked++
 		return []Tune{{ID: "a", At: 1, Running: asked < 3, Report: json.RawMessage(`{"trials":[]}`)}}, nil
 	}})
-	got := listen(t, h, API+"/tunes/events", func(e told) bool { return strings.Contains(e.data, `"running":false`) })
-	want := []told{
+	got := listen(t, h, API+"/tunes/events", func(e streamed) bool { return strings.Contains(e.data, `"running":false`) })
+	want := []streamed{
 		{"tunes", `{"tunes":[{"id":"a","at":1,"running":true,"report":{"trials":[]}}]}`},
 		{"tunes", `{"tunes":[{"id":"a","at":1,"running":false,"report":{"trials":[]}}]}`},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(told{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(streamed{})); diff != "" {
 		t.Error(diff)
 	}
 	if _, a := send(t, h, "GET", API+"/tunes", ""); len(a["tunes"].([]any)) != 1 {

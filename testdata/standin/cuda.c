@@ -279,8 +279,8 @@ int cudnnGetStream(void *h, void **s) { *s = 0; return 0; }
 int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void *h, int m, int o, void *x, void *z, void *y, void *b, void *a, size_t *n) { *n = 0; return 0; }
 int cudnnGetBatchNormalizationBackwardExWorkspaceSize(void *h, int m, int o, void *x, void *y, void *dy, void *dz, void *dx, void *b, void *a, size_t *n) { *n = 0; return 0; }
 int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void *h, int m, int o, void *a, void *x, size_t *n) { *n = 0; return 0; }
-// cuDNN's graph interface: every graph has one engine. Attention needs a workspace of 256 bytes, and of what the caller knows besides. That
-// of convolutions is not known, and is none here.
+// cuDNN's graph interface: every graph has one engine. Attention needs a workspace of 256 bytes, plus what the caller sets
+// with standin_workspace. The workspace of convolutions is not known, and none is used here.
 static __thread int convolves, convolution; // the descriptors since the last graph, the graph
 static __thread int64_t extra;
 void standin_workspace(int64_t n) { extra = n; }

@@ -372,8 +372,8 @@ func (v visit) target(t, value pysrc.Expr) {
 	}
 }
 
-// expr records the functions that an expression mentions and calls. A branch of a conditional expression that is not
-// executed loses its first word.
+// expr records the functions that an expression mentions and calls. It blanks the name that begins a branch of a
+// conditional expression that is not executed.
 func (v visit) expr(e pysrc.Expr) {
 	switch e := e.(type) {
 	case nil:

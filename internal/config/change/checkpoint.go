@@ -125,7 +125,7 @@ func (s *Store) trainerState(c *Checkpoint) {
 
 // Batches is how a run's samples are divided.
 type Batches struct {
-	Batch        int // samples per GPU and forward pass
+	Batch        int // samples per GPU in each forward pass
 	Accumulation int // forward passes per optimizer step
 }
 

@@ -9,7 +9,7 @@ import "strings"
 // listed by their targets. Finding a value, or its other users, then takes as long in a one-megabyte file as
 // in a ten-line file.
 
-// fewEntries is the number of entries up to which an index does not speed up a search.
+// fewEntries is the largest number of entries for which a search is as fast without an index.
 const fewEntries = 8
 
 // keyIndex maps the keys of a map to their positions.

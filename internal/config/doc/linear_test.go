@@ -106,7 +106,7 @@ type work struct {
 	time  time.Duration
 }
 
-// endless is more than any real cost. attempts is how often to try on a busy machine.
+// endless is more than any real cost. attempts is how many times to try on a busy machine.
 var endless = work{1 << 62, 1 << 62}
 
 const attempts = 20

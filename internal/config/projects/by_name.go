@@ -35,7 +35,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 	told, telling := false, slices.Concat(systems.DistinctiveSettings(), a.AlsoDistinctive)
 	counts := inCommand(a, t)
 	format := t.Layers[0].Doc.Format()
-	programmed := format == doc.Python || format == doc.Shell // in other formats a short name alone may be any data
+	programmed := format == doc.Python || format == doc.Shell // in other formats a short name alone could be for any data
 	for _, h := range hits(a, t) {
 		v := x.Values[h.value]
 		if h.key < 0 {

@@ -38,7 +38,7 @@ func trainings(a *systems.System, t tree.Tree) []doc.Command {
 		out = by(func(c doc.Command) map[string]bool { return c.Environment })
 		out = slices.DeleteFunc(out, func(c doc.Command) bool { return !startsProgram(c) })
 	}
-	if trains := slices.DeleteFunc(slices.Clone(out), trainsNot); len(trains) > 0 {
+	if trains := slices.DeleteFunc(slices.Clone(out), doesNotTrain); len(trains) > 0 {
 		return trains
 	}
 	return out
@@ -66,8 +66,8 @@ func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
 	return out
 }
 
-// trainsNot reports whether a command's program name indicates a task other than training.
-func trainsNot(c doc.Command) bool { return programOf(c).trainsNothing() }
+// doesNotTrain reports whether a command's program name indicates a task other than training.
+func doesNotTrain(c doc.Command) bool { return programOf(c).trainsNothing() }
 
 // inCommand returns a function that reports whether the value of a key (nil for any key) belongs to the script's
 // first training command. If there is no training command, or the file is not a script, every value does.

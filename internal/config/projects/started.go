@@ -63,7 +63,7 @@ func (s *Source) startedBy(of []*Source) []*Source {
 		return nil
 	}
 	for _, c := range s.Tree.Layers[0].Doc.Commands() {
-		if trainsNot(c) {
+		if doesNotTrain(c) {
 			continue
 		}
 		for _, word := range slices.Backward(placed(c.Words)) {

@@ -52,7 +52,7 @@ var passedTo = []struct {
 func (k *Key) PassedTo(call string) *Key {
 	name := strings.TrimPrefix(k.Path, "**.")
 	for _, p := range passedTo {
-		if p.call == call && p.key == name && k.Source == byCustom {
+		if p.call == call && p.key == name && k.Source == byConvention {
 			own := *k
 			own.Words, own.Reads = p.words, nil
 			return &own

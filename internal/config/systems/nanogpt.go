@@ -44,7 +44,7 @@ func nanogptOwnKeys() (out []Key) {
 	for _, k := range nanogptKeys() {
 		switch k.Path {
 		case "n_layer", "n_head", "n_embd", "batch_size", "gradient_accumulation_steps", "block_size":
-			k.Default, k.OverGPUs, k.Source = "", false, byCustom
+			k.Default, k.OverGPUs, k.Source = "", false, byConvention
 			if k.Setting == "accumulation" {
 				k.Unit = "forward passes"
 			}

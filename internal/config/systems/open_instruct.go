@@ -25,7 +25,7 @@ var (
 		Name: "open-instruct-script", Title: "a shell script that starts open-instruct's finetune.py", Formats: shellOnly, ByName: true,
 		Makes: pattern.New(`(?m)^[^#\n]*\bopen_instruct[./]finetune\b`, "open_instruct"),
 		Keys: keysOf(func() []Key {
-			return append(flagsOf(openInstructKeys(), anyLauncher()), Key{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom})
+			return append(flagsOf(openInstructKeys(), anyLauncher()), Key{Setting: "link", Path: "**.config", Kind: Link, Source: byConvention})
 		}),
 		Finding: programFinding(), Loading: openInstructLoading,
 	}

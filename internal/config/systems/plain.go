@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-const byCustom = "convention"
+const byConvention = "convention"
 
 // plain is for the user's own files. Keys are recognized by name, in any section and in any case. The first
 // name in the table that is present is used; sections for evaluation are skipped.
@@ -24,7 +24,7 @@ func plainKeys() []Key {
 	var out []Key
 	add := func(k Key, names ...string) {
 		for _, name := range names {
-			k.Path, k.Source = "**."+name, byCustom
+			k.Path, k.Source = "**."+name, byConvention
 			out = append(out, k)
 		}
 	}
@@ -76,7 +76,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "quantization.type", Kind: Word, Words: quantTypes}, "bnb_4bit_quant_type")
 	add(Key{Setting: "quantization.double", Kind: Switch}, "bnb_4bit_use_double_quant", "use_double_quant", "use_nested_quant")
 	add(Key{Setting: "quantization.compute", Kind: Word, Words: computeTypes, Reads: computeNames}, "bnb_4bit_compute_dtype")
-	add(either("", compiles, byCustom), "torch_compile", "use_compile", "compile_model", "compile")
+	add(either("", compiles, byConvention), "torch_compile", "use_compile", "compile_model", "compile")
 	return out
 }
 

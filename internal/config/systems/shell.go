@@ -28,7 +28,7 @@ func shellKeys() []Key {
 		{Setting: "effective", Path: "**.global_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: megatron},
 		{Setting: "precision", Path: "**.torch_dtype", Kind: Word, Words: weightTypes, Source: swift},
 		{Setting: "precision", Path: "**.mixed_precision", Kind: Word, Words: mixedPrecision, Source: launchers},
-		{Setting: "precision", Path: "**.no_mixed_precision", Kind: Switch, Means: "fp32", Source: byCustom},
+		{Setting: "precision", Path: "**.no_mixed_precision", Kind: Switch, Means: "fp32", Source: byConvention},
 		{Setting: "weights", Path: "**.dtype", Kind: Word, Words: torchTypes, Source: modelArguments},
 		{Setting: "weights", Path: "**.torch_dtype", Kind: Word, Words: torchTypes, Source: modelArguments},
 		{Setting: "autocast", Path: "**.bf16", Kind: Switch, Means: "amp-bf16", Source: hfArgs},
@@ -49,9 +49,9 @@ func shellKeys() []Key {
 		{Setting: "eval.when", Path: "**.eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
 		{Setting: "eval.when", Path: "**.evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
 		{Setting: "eval.when", Path: "**.do_eval", Kind: Switch, Means: "end", Source: "transformers' examples: run_clm.py evaluates after training"},
-		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
-		{Setting: "link", Path: "**.c", Kind: Link, Endings: []string{".yaml", ".yml", ".json", ".toml"}, Source: byCustom}, // otherwise a command: bash -c
-		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
+		{Setting: "link", Path: "**.config", Kind: Link, Source: byConvention},
+		{Setting: "link", Path: "**.c", Kind: Link, Endings: []string{".yaml", ".yml", ".json", ".toml"}, Source: byConvention}, // otherwise a command: bash -c
+		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byConvention},
 		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // otherwise a part of a dataset: ro-en,
 	}
 	out = slices.Concat(out, launcherKeys(), at("**.", shellUnsimulated(megatron, swift)...))

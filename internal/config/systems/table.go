@@ -161,7 +161,7 @@ func (k *Key) Together() bool {
 }
 
 // IsCommonName reports whether the key is a common name rather than the system's own.
-func (k *Key) IsCommonName() bool { return k.Source == byCustom }
+func (k *Key) IsCommonName() bool { return k.Source == byConvention }
 
 // Within reports whether a system has keys below a path.
 func (s *System) Within(path string) bool { return s.Keys().sections[path] }

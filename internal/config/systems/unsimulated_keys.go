@@ -14,7 +14,7 @@ const (
 	takesEither   Deviation = "this is not counted, so the run may need more or less memory than shown"
 )
 
-// less returns a switch that saves memory that the figures count.
+// less returns a switch that saves memory that the figures still include.
 func less(path, does, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesLess, Source: source}
 }

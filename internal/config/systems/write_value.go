@@ -58,7 +58,7 @@ func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 // Cannot returns the error for a value that the key cannot express.
 func (k *Key) Cannot(v any) error {
 	name := strings.TrimPrefix(k.Path, "**.")
-	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom || k.Source == "") {
+	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byConvention || k.Source == "") {
 		return fmt.Errorf("the values that your program accepts for %s are unknown; for %s %v, set it yourself", name, k.Setting, v)
 	}
 	return fmt.Errorf("%s cannot be set to %s %v", name, k.Setting, v)

@@ -20,7 +20,7 @@ func (f *functions) Processes(h handle) ([]process, code) {
 				continue
 			}
 			seen[key{p.pid, p.gpuInstance}] = true
-			if p.used == untold {
+			if p.used == notReported {
 				p.used = 0
 			}
 			out = append(out, process{int(p.pid), p.used, int(p.gpuInstance)})

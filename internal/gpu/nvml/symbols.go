@@ -108,5 +108,5 @@ type (
 // version2 tells the library which version of the structure is passed.
 const version2 = uint32(unsafe.Sizeof(memoryInfo2{})) | 2<<24
 
-// untold is the memory figure of a process if the driver does not report it.
-const untold = ^uint64(0)
+// notReported is the memory figure of a process if the driver does not report it.
+const notReported = ^uint64(0)

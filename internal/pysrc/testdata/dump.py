@@ -238,7 +238,7 @@ class Dump:
 
 
 def unreadable(data):
-    """Returns whether it has another encoding, or names that CPython normalizes differently."""
+    """Returns whether a source has an encoding other than UTF-8, or names that CPython normalizes differently."""
     try:
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         text = data.decode()

@@ -7,8 +7,9 @@ import "snug/internal/shadow"
 // AdaLoRA in PEFT 0.21 (tuners/adalora): low-rank matrices with singular values between them, and a loss that keeps
 // the matrices orthogonal. update_and_allocate, which a training loop may call to lower ranks, only writes zeros.
 
-// adalora is what a layer gets. The rank is a parameter too. PEFT does not mean to train it, but does so if it had to move the
-// layer's parameters to the card or cast them, which makes new ones.
+// adalora is what AdaLoRA adds to a layer. The rank is a parameter too. PEFT does not mean to train it, but does so
+// if it had to move the layer's parameters to the card or cast them, because both create new parameters, which are
+// trained by default.
 type adalora struct {
 	a, b, values, rank *shadow.Tensor // (r, In), (Out, r), (r, 1), (1)
 	drop               float64

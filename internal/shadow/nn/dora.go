@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// DoRA trains the length of each weight row besides LoRA's direction (DoraLinearLayer in
+// DoRA trains the length of each weight row in addition to the direction that LoRA trains (DoraLinearLayer in
 // peft/tuners/lora/dora.py, 0.21). It recomputes the whole weight in each forward, in the adapters' type, which
 // takes most of the memory: B(A(1)) for an identity matrix, a copy of the weight, and their sum.
 

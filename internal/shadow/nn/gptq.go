@@ -132,7 +132,8 @@ func (q *quantState) gptqFunction(x *shadow.Tensor) *shadow.Tensor {
 		})
 }
 
-// dequant248 returns the dequantized weight (in, out) in float16. A kernel is tuned for each size it has not seen.
+// dequant248 returns the dequantized weight (in, out) in float16. The kernel is tuned whenever it meets a size for
+// the first time.
 func (q *quantState) dequant248(w *shadow.World) *shadow.Tensor {
 	w.Op("dequant_kernel_248")
 	out := w.Empty(shadow.Dims(q.in, q.out), q.dtype)

@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // LoHa and LoKr in PEFT 0.21 (tuners/lycoris_utils.py, loha and lokr): a layer's whole weight gets an update that is
 // computed from small matrices in every forward.
 
-// lycoris is what a layer gets.
+// lycoris is what LoHa or LoKr adds to a layer.
 type lycoris struct {
 	of     *Linear
 	all    []*shadow.Tensor

@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // OFT in PEFT 0.21 (tuners/oft): the input of a layer is rotated, in blocks, before the layer sees it. Each block's
 // rotation is computed in every forward from the upper triangle of a skew-symmetric matrix (Cayley-Neumann, 5 terms).
 
-// oft is what a layer gets.
+// oft is what OFT adds to a layer.
 type oft struct {
 	weight *shadow.Tensor // (blocks, block (block - 1) / 2)
 	block  int

@@ -7,7 +7,7 @@ import "snug/internal/shadow"
 // VeRA in PEFT 0.21 (tuners/vera): all layers share one pair of frozen random matrices, as large as the largest layer
 // needs. Each layer trains two vectors that scale them.
 
-// vera is what a layer gets.
+// vera is what VeRA adds to a layer.
 type vera struct {
 	of           *Linear
 	b, d         *shadow.Tensor // trained: (Out), (r)

@@ -57,15 +57,15 @@ func (p *Prometheus) Listen() error {
 // Address returns the endpoint's address.
 func (p *Prometheus) Address() string { return p.listener.Addr().String() }
 
-// often is the shortest time between updates of the state: scrapes are seconds apart.
-const often = 200 * time.Millisecond
+// minInterval is the shortest time between updates of the state: scrapes are seconds apart.
+const minInterval = 200 * time.Millisecond
 
 // Event updates the state that is served.
 func (p *Prometheus) Event(_ watch.Event, w *watch.Watcher, changed bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.events++
-	if now := time.Now(); changed || now.Sub(p.newest) > often {
+	if now := time.Now(); changed || now.Sub(p.newest) > minInterval {
 		p.view, p.newest = w.View(), now
 	}
 	return nil

@@ -163,7 +163,7 @@ function wire() {
   $("controls").addEventListener("submit", (e) => e.preventDefault());
   $("target").addEventListener("input", (e) => { state.target = e.target.value; changed(); });
   $("theme").addEventListener("click", () => setDark(!document.documentElement.classList.contains("dark")));
-  $("skip").addEventListener("click", (e) => { e.preventDefault(); $("main").focus(); }); // the address stays the run's
+  $("skip").addEventListener("click", (e) => { e.preventDefault(); $("main").focus(); }); // keep the address, which describes the run
   wireCopying();
   wireTabs();
   wirePlans(adopt, planFor);

@@ -34,7 +34,7 @@ async function refresh() {
   while (stale) {
     stale = false;
     asked = performance.now();
-    const q = question(), run = { name: modelName(), gpu: state.gpu, room: total() }; // they may be others when the answer arrives
+    const q = question(), run = { name: modelName(), gpu: state.gpu, room: total() }; // the page's may have changed when the answer arrives
     for (const [path, show] of [["/estimate", (a) => showEstimate(a, run)], ["/timeline", showTimeline], ["/curve", showCurve]]) {
       try {
         show(await ask(path, q));

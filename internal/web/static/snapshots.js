@@ -65,7 +65,7 @@ export function drawSnapshot() {
 }
 
 export function wireSnapshots() {
-  addEventListener("message", (e) => { // the drawings say how high they are
+  addEventListener("message", (e) => { // the embedded page reports its height
     if (e.source === $("drawing").contentWindow && Number.isFinite(e.data?.height)) $("drawing").style.height = `${Math.min(e.data.height, 20000)}px`;
   });
   $("snapshot").addEventListener("change", (e) => openSnapshot(e.target.files[0]));
