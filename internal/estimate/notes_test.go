@@ -76,7 +76,7 @@ func TestUncounted(t *testing.T) {
 		{"DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"DDP's buckets"}},
 		{"DDP around one GPU", map[string]any{"dist": map[string]any{"kind": "ddp", "world": 1.0}}, func(f *profile.Facts) { *f = profile.Facts{} }, nil},
 		{"recorded under DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{World: 2} }, nil},
-		{"accumulation", map[string]any{"accumulation": 2.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"number of forwards"}},
+		{"accumulation", map[string]any{"accumulation": 2.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"number of forward passes"}},
 		{"both, from one forward", map[string]any{"accumulation": 4.0, "dist": ddp}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds", "DDP's buckets"}},
 		{"the buckets are the gradients", map[string]any{"accumulation": 4.0, "dist": view}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds"}},
 	} {

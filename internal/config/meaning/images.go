@@ -94,7 +94,7 @@ func (r *Run) assumedImages(run map[string]any) []string {
 		return nil
 	}
 	if fields["image_size"] == nil {
-		return []string{"the number of images per sample depends on the data; one image is assumed; otherwise give --images"}
+		return []string{"the number of images per sample depends on the data; one image is assumed; if there are more, give --images"}
 	}
-	return []string{fmt.Sprintf("the number of images per sample depends on the data; one image of %v by %[1]v pixels is assumed, the largest that %s passes to the model; otherwise give --images and --image-size", fields["image_size"], r.Trainer().Title)}
+	return []string{fmt.Sprintf("the number of images per sample depends on the data; one image of %v by %[1]v pixels is assumed, the largest that %s passes to the model; to change this, give --images and --image-size", fields["image_size"], r.Trainer().Title)}
 }

@@ -13,8 +13,8 @@ const (
 	comparesTexts   = "compares texts by their embeddings, several for each sample"
 	withoutBackward = "estimates gradients from forward passes, without a backward pass"
 	denoises        = "trains a diffusion model"
-	ownPrefix       = "trains a prefix of keys and values with code of its own"
-	notTokens       = "is not a loss over tokens"
+	ownPrefix       = "trains a prefix of keys and values with the program's own code"
+	notTokens       = "is not an objective that snug knows"
 )
 
 // Classifies is what a classification head does.
