@@ -62,7 +62,7 @@ func (r *Run) answersAboutImages() []Missing {
 		return nil
 	}
 	b := r.BindingsOf("model")[0]
-	return []Missing{*refusedFor(b.Where(), name, "takes images, and comparing answers is not simulated for such models")}
+	return []Missing{*refusedFor(b.Where(), name, "takes images, and the run compares answers")}
 }
 
 // otherDenoising lists a diffusion model that is trained by a program other than those that are simulated.
@@ -72,7 +72,7 @@ func (r *Run) otherDenoising() []Missing {
 		return nil
 	}
 	b := r.BindingsOf("model")[0]
-	return []Missing{*refusedFor(b.Where(), name, "is a diffusion model; of the programs that train one, only diffusers' train_text_to_image.py and train_text_to_image_lora.py are simulated")}
+	return []Missing{*refusedFor(b.Where(), name, "is a diffusion model, and the program is not diffusers' train_text_to_image.py or train_text_to_image_lora.py")}
 }
 
 // openImages lists the images as missing if the model takes images and no file limits their size.

@@ -41,7 +41,7 @@ func gptNeoXKeys() []Key {
 		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: neoxSpeeds},
 		marked("fp16.type", takesEither, "EleutherAI/gpt-neox, configs/pythia", Term{"bfloat16", "trains in bfloat16 with older versions"}),
 		less("zero_optimization.cpu_offload", offloadsStates, deepspeedZero),
-		{Setting: "noted", Path: "train_micro_batch_size_per_gpu", Kind: Present, Means: "belongs to GPT-NeoX, whose layers differ from transformers', and whose weights have DeepSpeed's copies instead of autocast's", Then: takesEither,
+		{Setting: "noted", Path: "train_micro_batch_size_per_gpu", Kind: Present, Means: "belongs to GPT-NeoX, whose layers differ from transformers', and which uses DeepSpeed's float32 copies of the weights instead of autocast", Then: takesEither,
 			Source: "EleutherAI/gpt-neox, megatron/model/transformer.py"},
 	}
 	for _, k := range []Key{
