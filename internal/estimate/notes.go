@@ -203,7 +203,7 @@ func transformersNote(s *setup.Setup) string {
 	case v.Transformers == "":
 		return ""
 	case !s.DiffersByTransformers():
-		return "versions.transformers is " + v.Transformers + " and has no effect: the simulated parts of this run are the same in transformers " + setup.NewestTransformers
+		return "versions.transformers is " + v.Transformers + ", but the simulated code of this run is the same in transformers " + setup.NewestTransformers
 	}
 	return ""
 }
