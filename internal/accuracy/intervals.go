@@ -138,7 +138,7 @@ var kinds = []struct {
 }
 
 const judgment = `
-## The intervals, judged out of sample
+## The intervals, tested out of sample
 
 Each estimate has an interval for the peak of reserved memory. It covers everything that cannot be known before the run (updates that
 float16 skips, buckets that DDP frees late, kernels whose memory is unknown on the card), plus the errors of earlier estimates for similar

@@ -86,7 +86,7 @@ func (r *Report) peaks(b *strings.Builder) {
 		return n
 	}
 	fmt.Fprintf(b, "\n## Peaks that others have published\n\nNone of these runs were measured by us: %d runs from %d sources (`%s`), on other cards and with older versions of PyTorch\n"+
-		"and transformers. Only sources that describe their runs completely, or with the code they ran, are listed. The median error is %s; %d are within\n"+
+		"and transformers. Only sources that describe their runs completely, or publish the code that they ran, are listed. The median error is %s; %d are within\n"+
 		"0.1 %%, %d within 2 %% and %d within 5 %%. \"Device\" is all memory in use on the card, as `nvidia-smi` shows it.\n\n"+
 		"| source | runs | median error | worst |\n| --- | ---: | ---: | ---: |\n", len(r.Peaks), len(sources), peaksFile, percent(median(errs)), within(0.001), within(0.02), within(0.05))
 	for _, g := range bySource(sources) {

@@ -51,7 +51,7 @@ func newApply(env Env) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringArrayVar(&o.set, "set", nil, "`settings` to write, like batch=8,accumulation=4")
-	f.StringVar(&o.rung, "rung", "", "`name` of the rung of optimize's ladder to write, such as safe")
+	f.StringVar(&o.rung, "rung", "", "write the settings of this `rung` of optimize's ladder, such as safe")
 	o.addTo(f)
 	f.BoolVarP(&o.yes, "yes", "y", false, "write the files")
 	f.BoolVar(&o.apply, "apply", false, "the same as --yes")

@@ -29,7 +29,7 @@ func (r estimateReport) alive(s term.Screen) (string, error) {
 		rest += g.Bytes()
 	}
 	if rest > 0 {
-		fmt.Fprintf(&b, "  %10s  in %d more kinds (--top)\n", units.Bytes(rest), len(groups)-r.options.top)
+		fmt.Fprintf(&b, "  %10s  in %d more kinds of tensors (see --top)\n", units.Bytes(rest), len(groups)-r.options.top)
 	}
 	return b.String(), nil
 }

@@ -230,7 +230,7 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 	visible := env.machine(ctx).Visible()
 	if len(visible) > 0 {
 		p := visible[0]
-		out := places{cards: []gpu.Card{p.Card}, found: fmt.Sprintf("%s found here", p.Card.Name), here: true}
+		out := places{cards: []gpu.Card{p.Card}, found: "the " + p.Card.Name + " found here", here: true}
 		if p.Free > 0 && p.Free < p.Total {
 			out.taken = p.Total - p.Free
 		}
@@ -238,11 +238,11 @@ func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, 
 	}
 	if o.measured != nil && o.measured.Trials[0].GPU() != nil {
 		card := o.measured.Trials[0].Card()
-		return places{cards: []gpu.Card{card}, found: card.Name + ", where the run was measured", here: true}, nil
+		return places{cards: []gpu.Card{card}, found: "the " + card.Name + " on which the run was measured", here: true}, nil
 	}
 	if t.example && !o.auto {
 		card, err := gpu.Find(exampleCard)
-		return places{cards: []gpu.Card{card}, found: "an " + exampleCard + ", as no GPU was found here"}, err
+		return places{cards: []gpu.Card{card}, found: "an " + exampleCard + ", because no GPU was found here"}, err
 	}
 	return places{}, errors.New("no GPU found here; name one with --gpu, or give --gpu-memory")
 }

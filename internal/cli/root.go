@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootLong = `snug computes the GPU memory of a PyTorch training run and fits it to the card.`
+const rootLong = `snug predicts a PyTorch training run's GPU memory and fits the run to its card.`
 
 // rootHelp is the template of the first screen; it must fit 24 rows, with the exit codes. Commands in the group
 // others are listed by name only.

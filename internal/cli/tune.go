@@ -87,7 +87,7 @@ func newTune(env Env) *cobra.Command {
 	f.StringArrayVar(&o.try, "try", nil, "other values to try at the end, like `workers=4,8`; may be repeated")
 	f.IntVar(&o.trials, "trials", tune.DefaultTrials, "run at most `N` trials")
 	f.IntVar(&o.steps, "max-steps", 100, "take at most `N` steps in a trial")
-	f.Float64Var(&o.steady, "steady", 0.01, "end a trial once its speed is known to within this `share`; 0 for never")
+	f.Float64Var(&o.steady, "steady", 0.01, "end a trial once its speed is known to within this `fraction`; 0 for never")
 	f.BoolVar(&o.worstFirst, "worst-first", true, "begin each trial with the longest samples of the dataset")
 	f.DurationVar(&o.start, "start-timeout", 10*time.Minute, "`time` limit for the first step of a trial; 0 for none")
 	f.DurationVar(&o.step, "step-timeout", 5*time.Minute, "`time` limit from one step to the next; 0 for none")
@@ -157,7 +157,7 @@ func (o *tuneOptions) check() error {
 	case o.poll < 100*time.Millisecond:
 		return fmt.Errorf("--poll is %v; it must be at least 100ms", o.poll)
 	case !(o.steady >= 0 && o.steady < 1):
-		return fmt.Errorf("--steady %g: write a share like 0.01, or 0 for never", o.steady)
+		return fmt.Errorf("--steady %g: write a fraction like 0.01, or 0 for never", o.steady)
 	case !(o.margin >= 0 && o.margin < 1):
 		return fmt.Errorf("--margin %g: the share of the card to keep free must be at least 0 and less than 1", o.margin)
 	case o.flags.Changed("target-effective-batch") && (o.target < 1 || o.target > maxEffective):

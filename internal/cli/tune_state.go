@@ -100,6 +100,6 @@ func (t *tuner) publish(files *applyReport, running bool) {
 	}()
 	if err != nil && !t.unpublished {
 		t.unpublished = true
-		t.env.say("snug serve cannot show this tune, because its report cannot be stored: " + oneLine(err.Error()))
+		t.env.say("snug serve cannot show these trials, because their report cannot be stored: " + oneLine(err.Error()))
 	}
 }

@@ -149,7 +149,7 @@ func (t *tuner) table(s term.Screen) term.Table {
 			row[0] += " best"
 		}
 		if x.earlier {
-			row[0] += " kept"
+			row[0] += " reused"
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -141,7 +141,7 @@ func (t *tuner) conclude(c tune.Candidate, x *record.Trial) (tune.Result, error)
 		return r, nil
 	}
 	if err := t.keep(c, r); err != nil {
-		t.env.say("this trial cannot be stored, so an interrupted tune would run it again: " + oneLine(err.Error()))
+		t.env.say("this trial cannot be stored, so snug tune would run it again after an interruption: " + oneLine(err.Error()))
 	}
 	t.env.say(t.resultText(c, r))
 	if x.DiskIsFull() {

@@ -41,8 +41,8 @@ type watchOptions struct {
 }
 
 const watchLong = `Watch a training run and report how its GPU memory behaves: whether it is
-steady, varies with the batches or leaks, how many steps are left, and what to
-do.
+steady, varies with the batches or leaks, how many steps remain before it runs
+out, and what to do.
 
 Without arguments, snug watches all GPUs of this machine and the processes on
 them. Everything after -- is a training command for snug to start; snug then

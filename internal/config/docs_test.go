@@ -175,7 +175,13 @@ func formats(a *systems.System) string {
 func signs(a *systems.System) string {
 	var out []string
 	for _, s := range a.Signs {
-		out = append(out, "`"+strings.ReplaceAll(s, " ", "` with `")+"`")
+		keys := strings.Fields(s)
+		last := len(keys) - 1
+		text := "`" + keys[last] + "`"
+		if last > 0 {
+			text = "`" + strings.Join(keys[:last], "`, `") + "` and " + text
+		}
+		out = append(out, text)
 	}
 	return strings.Join(out, "; ")
 }

@@ -144,7 +144,7 @@ func TestChangeErrors(t *testing.T) {
 func TestAliases(t *testing.T) {
 	for _, c := range []struct{ text, note, refused string }{
 		{"batch_size: &n 4\nval_batch: *n\n", "a.yaml:2: val_batch takes its value from batch_size and changes with it", ""},
-		{"batch_size: &n 4\naccumulation_steps: *n\n", "", "a.yaml:1: batch_size is batch as well as accumulation; write 2 for batch yourself"},
+		{"batch_size: &n 4\naccumulation_steps: *n\n", "", "a.yaml:1: batch_size sets both batch and accumulation, and snug would change both; write 2 for batch yourself"},
 		{"data: &d {batch_size: 4}\nmore: *d\n", "", "a.yaml:1:23: data.batch_size is shared with other places: more (line 2) would change too"},
 	} {
 		before := files(map[string]string{"a.yaml": c.text})

@@ -137,7 +137,7 @@ func (c *failure) joinLess() []Fix {
 	if list == "" {
 		return nil
 	}
-	return []Fix{{Change: fmt.Sprintf("write each tensor into one that was allocated before, instead of collecting them in %s and copying them all; or reduce each to what is needed (the loss, argmax) before it is collected", list)}}
+	return []Fix{{Change: fmt.Sprintf("write each tensor into a preallocated one, instead of collecting them in %s and copying them all; or reduce each to what is needed (the loss, argmax) before it is collected", list)}}
 }
 
 // raiseCap returns the fix for a memory cap that is reached while the card still has room: the fraction of the card

@@ -100,7 +100,7 @@ func (r *Retry) why() string {
 func (m *Message) defragments(f Fix) Fix {
 	if m.older && (m.Device == "" || m.Device == "CUDA") {
 		f.Saves = 0 // not known: it depends on the sizes of the run's blocks
-		f.Change = "update to PyTorch 2.1 or newer and set " + m.variable() + ", which the version that printed this refuses; there, set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128"
+		f.Change = "update to PyTorch 2.1 or newer and set " + m.variable() + " (the version that printed this message refuses that option); without an update, set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128"
 		return f
 	}
 	f.Change = "set " + m.variable()

@@ -39,7 +39,7 @@ type Kept struct {
 
 // String describes what is kept.
 func (k *Kept) String() string {
-	text := "a tensor of every step"
+	text := "a tensor from every step"
 	if k.Bytes > 0 {
 		text = fmt.Sprintf("%v more with every step", units.Bytes(k.Bytes))
 	}

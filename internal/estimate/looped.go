@@ -81,7 +81,7 @@ func (o *playing) left() int { return max(o.work-o.spent, 1) }
 func limitError(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
-		return LimitError{setup.Wrong("{lengths} over {steps} %d: this run has more than %s allocations and frees, the limit of the simulation; lower {steps}", s.Steps, millions(maxVaried))}
+		return LimitError{setup.Wrong("{lengths} with {steps} %d: this run has more than %s allocations and frees, the limit of the simulation; lower {steps}", s.Steps, millions(maxVaried))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable() && s.Script.Name != "": // the run has no file that could be changed or recorded
 		return LimitError{setup.Wrong("{loop} %s: with this model it has more than %s allocations and frees, the limit of the simulation; measure the run: snug profile -- <your command>", s.Loop, millions(eventsOf(s)))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable():

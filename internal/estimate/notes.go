@@ -108,7 +108,7 @@ func towerNotes(s *setup.Setup, name func(field string) string) []string {
 	switch {
 	case s.Model.Program == nil && s.AssumesImages() && (s.Script.Readable() || s.Model.Config != nil):
 		seen := s.ImagesSeen()
-		return []string{fmt.Sprintf("the size of the images depends on the data; %d by %d pixels are assumed; otherwise give %s", seen.Height, seen.Width, name("image-size"))}
+		return []string{fmt.Sprintf("the size of the images depends on the data; %d by %d pixels are assumed; for another size, give %s", seen.Height, seen.Width, name("image-size"))}
 	case s.Model.Program != nil || !s.Model.HasVision():
 		return nil
 	case s.Images == 0:
@@ -203,7 +203,7 @@ func transformersNote(s *setup.Setup) string {
 	case v.Transformers == "":
 		return ""
 	case !s.DiffersByTransformers():
-		return "versions.transformers is " + v.Transformers + " and has no effect: the simulated parts of this run are the same in transformers " + setup.NewestTransformers
+		return "versions.transformers is " + v.Transformers + ", but the simulated code of this run is the same in transformers " + setup.NewestTransformers
 	}
 	return ""
 }
@@ -264,7 +264,7 @@ func Uncounted(s *setup.Setup) []string {
 	}
 	unsized := p.Facts.Gradients == 0
 	say(s.Accumulation > 1 && p.Facts.Accumulation == 0,
-		"%s does not contain the number of forwards per step; if it was one, accumulation adds gradients, which are not counted")
+		"%s does not contain the number of forward passes per step; if it was one, accumulation adds gradients, which are not counted")
 	say(addsGradients(s) && unsized, "%s does not contain the size of the gradients, so those that accumulation adds are not counted")
 	say(addsBuckets(s) && unsized,
 		"DDP's buckets, one copy of the gradients, are not counted: %s does not contain the size of the gradients; snug profile records it")

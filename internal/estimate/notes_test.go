@@ -40,7 +40,7 @@ func TestNotes(t *testing.T) {
 		{"L4", setup.Setup{Liger: []string{"mlp"}, Model: experts}, "LIGER_FUSED_MOE_AUTOTUNE=0"},
 		{"L4", setup.Setup{Liger: []string{"norm"}, Model: experts}, ""},
 		{"L4", setup.Setup{Liger: []string{"mlp"}, Model: setup.Model{Config: map[string]any{"model_type": "llama"}}}, ""},
-		{"L4", setup.Setup{Versions: setup.Versions{Transformers: "4.57"}}, "versions.transformers is 4.57 and has no effect"},
+		{"L4", setup.Setup{Versions: setup.Versions{Transformers: "4.57"}}, "versions.transformers is 4.57, but the simulated code"},
 		{"L4", setup.Setup{Loop: setup.DPOLoop, Evaluation: &setup.Evaluation{Batch: 8}}, "is not simulated with loop trl-dpo"},
 		{"L4", setup.Setup{Versions: setup.Versions{CUDA: "12.6"}}, "versions.cuda is 12.6 and has no effect"},
 		{"L4", setup.Setup{Versions: setup.Versions{BitsAndBytes: "0.43"}}, "versions.bitsandbytes is 0.43 and has no effect"},
@@ -76,7 +76,7 @@ func TestUncounted(t *testing.T) {
 		{"DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"DDP's buckets"}},
 		{"DDP around one GPU", map[string]any{"dist": map[string]any{"kind": "ddp", "world": 1.0}}, func(f *profile.Facts) { *f = profile.Facts{} }, nil},
 		{"recorded under DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{World: 2} }, nil},
-		{"accumulation", map[string]any{"accumulation": 2.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"number of forwards"}},
+		{"accumulation", map[string]any{"accumulation": 2.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"number of forward passes"}},
 		{"both, from one forward", map[string]any{"accumulation": 4.0, "dist": ddp}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds", "DDP's buckets"}},
 		{"the buckets are the gradients", map[string]any{"accumulation": 4.0, "dist": view}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds"}},
 	} {

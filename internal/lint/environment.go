@@ -202,7 +202,7 @@ func (m *module) importsTorchBefore(at pysrc.Pos) bool {
 
 var newVariable = Rule{
 	Code: "SNG604", Name: "new-variable",
-	Title:    "PYTORCH_ALLOC_CONF, which the project's PyTorch does not read",
+	Title:    "the project's PyTorch does not read PYTORCH_ALLOC_CONF",
 	Why:      "PyTorch reads PYTORCH_ALLOC_CONF from version 2.10 on; earlier versions read only PYTORCH_CUDA_ALLOC_CONF. The rule applies if the settings say which PyTorch the project uses: torch = \"2.6\" under [tool.snug.lint].",
 	Evidence: "From PyTorch: its out-of-memory message has named the variable since 2.10.",
 	Bad:      "os.environ[\"PYTORCH_ALLOC_CONF\"] = \"expandable_segments:True\"  # with PyTorch 2.6\n",

@@ -22,7 +22,7 @@ var rungs = []struct {
 	{"safe", 0.7, true, "leaves room for evaluation, longer samples and other processes", "includes the evaluation; leaves room for longer samples and other processes"},
 	{"medium", 0.8, true, "leaves room for evaluation at the same batch", "includes the evaluation; leaves room for other processes"},
 	{"aggressive", 0.9, true, "anything else on the card may make the run fail", "includes the evaluation; anything else on the card may make the run fail"},
-	{"maximum", 1, false, "fits exactly in the simulation; anything unexpected ends the run", "fits exactly in the simulation, with the evaluation; anything unexpected ends the run"},
+	{"maximum", 1, false, "fits in the simulation, without a margin; anything unexpected may make the run fail", "fits in the simulation with the evaluation, without a margin; anything unexpected may make the run fail"},
 }
 
 // ladder returns the fastest settings within growing shares of the card.

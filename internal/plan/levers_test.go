@@ -108,7 +108,7 @@ func TestRecordedUncounted(t *testing.T) {
 	}
 	said := 0
 	for _, n := range p.Notes {
-		if strings.Contains(n, "the number of forwards per step") {
+		if strings.Contains(n, "the number of forward passes per step") {
 			said++
 		}
 	}

@@ -74,7 +74,7 @@ func (s *search) recordedNotes(c *Choice) []string {
 	say(s.isTimed() && p.Facts.Stacks, "Recording stacks slowed down the steps: use the speeds only to compare settings.")
 	say(s.isTimed() && !grows, "The recorded steps did not get slower with more samples, so large batches look faster than they are.")
 	kept := estimate.Kept(c.settings.on(s.base))
-	say(kept > 0, "The recording has one forward per step on one GPU; %v of gradients are added.", units.Bytes(kept))
+	say(kept > 0, "The recording has one forward pass per step on one GPU; %v of gradients are added.", units.Bytes(kept))
 	return append(out, s.uncounted(c)...)
 }
 

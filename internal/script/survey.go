@@ -167,7 +167,7 @@ func (in *interpreter) trainsWithLimit(most value) {
 		in.survey.lengths, in.survey.Cut = nil, ""
 	}
 	if in.limits = append(in.limits, most); in.survey == nil && in.limits[0] != most {
-		in.note("texts are truncated to a different length here than in the first training of this script; the figures assume the same length for both")
+		in.note("texts are truncated to a different length here than in this script's first training run; the figures assume the same length for both")
 	}
 }
 

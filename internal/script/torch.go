@@ -127,7 +127,7 @@ func firstArgument(_ *interpreter, a arguments) value { return hold(a.or(0, "mod
 
 // dataParallel implements nn.DataParallel on one GPU, where it calls the model itself.
 func dataParallel(in *interpreter, a arguments) value {
-	in.note("DataParallel is followed as on one GPU; on several, each gets a part of the batch and a copy of the weights, and the first gathers the outputs and needs more memory")
+	in.note("DataParallel is simulated on one GPU; on several GPUs, each gets a part of the batch and a copy of the weights, and the first also gathers the outputs, so it needs more memory")
 	return firstArgument(in, a)
 }
 

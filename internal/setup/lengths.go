@@ -280,7 +280,7 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 		return Wrong("{steps} %d times {accumulation} %d is more than the %d micro-batches that can be simulated if lengths vary; lower one of them", s.Steps, s.Accumulation, maxRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > maxDrawn/n {
-		return Wrong("{batch} %d over {steps} %d needs more than the %d samples that can be drawn; lower one of them", s.Batch, s.Steps, maxDrawn)
+		return Wrong("{batch} %d with {steps} %d needs more than the %d samples that can be drawn; lower one of them", s.Batch, s.Steps, maxDrawn)
 	}
 	if s.Model.Program == nil {
 		s.Seq = l.padded(l.Longest())

@@ -165,9 +165,9 @@ func Unsimulated(text string) error { return unknownModel("%s", text) }
 // noBatch returns the error for a script that does not show its batch size.
 func noBatch(s *Setup, err error) error {
 	if err != nil {
-		return Wrong("{batch} is missing, and snug could not find it in %s (%v); give the samples per forward with {batch}", s.loopName(), err)
+		return Wrong("{batch} is missing, and snug could not find it in %s (%v); give the samples per forward pass with {batch}", s.loopName(), err)
 	}
-	return Wrong("{batch} is missing, and snug could not find it in %s; give the samples per forward with {batch}", s.loopName())
+	return Wrong("{batch} is missing, and snug could not find it in %s; give the samples per forward pass with {batch}", s.loopName())
 }
 
 // scriptPath returns the path of the loop's script.

@@ -26,13 +26,13 @@ func runSettings() []Setting {
 			at: func(s *Setup) any { return &s.Model.Head },
 		},
 		{
-			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward (the micro-batch)", Least: 1, Most: maxBatch,
+			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward pass (the micro-batch)", Least: 1, Most: maxBatch,
 			Required: " is missing; it is the number of samples per GPU and forward pass", Use: InFiles | Size | InPlan | PlanAlways, ShownByProfile: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Batch) }, Shown: shownAlways},
 			at:  func(s *Setup) any { return &s.Batch },
 		},
 		{
-			Name: "accumulation", Flags: one("accumulation"), What: "`forwards` per optimizer step", Default: 1, Least: 1, Most: maxBatch,
+			Name: "accumulation", Flags: one("accumulation"), What: "forward `passes` per optimizer step", Default: 1, Least: 1, Most: maxBatch,
 			Use: InFiles | InPlan | PlanAlways, ShownByProfile: always, Phrases: phrase(func(s *Setup) bool { return s.shownAccumulation() > 1 }, "accumulation %d", func(s *Setup) any { return s.shownAccumulation() }),
 			Row:      &Row{Cell: func(s *Setup) string { return number(s.Accumulation) }, Shown: shownAlways},
 			Evidence: where(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation"),
@@ -94,7 +94,7 @@ func runSettings() []Setting {
 			at: func(s *Setup) any { return &s.Tokenizer },
 		},
 		{
-			Name: "seed", Flags: one("seed"), What: "seed `number` for drawing lengths", Most: maxWorld,
+			Name: "seed", Flags: one("seed"), What: "random `seed` for drawing lengths", Most: maxWorld,
 			at: func(s *Setup) any { return &s.Seed },
 		},
 		{
@@ -161,8 +161,8 @@ func runSettings() []Setting {
 		{
 			Name: "loss", What: "`implementation` of a causal model's loss", Words: Losses, Use: InFiles,
 			Flags:    []Flag{{Name: "loss", What: "`implementation` of a causal model's loss: model (all logits at once), trl (SFTTrainer of TRL 1.15 and later), liger, unsloth"}},
-			Phrases:  phrase(func(s *Setup) bool { return s.Loss != "" }, "loss by %s", func(s *Setup) any { return lossBy[s.Loss] }),
-			Evidence: func(s *Setup) []string { return onlyWhere(s.Loss != "", "loss by "+s.Loss) },
+			Phrases:  phrase(func(s *Setup) bool { return s.Loss != "" }, "%s's loss", func(s *Setup) any { return lossBy[s.Loss] }),
+			Evidence: func(s *Setup) []string { return onlyWhere(s.Loss != "", "loss "+s.Loss) },
 			at:       func(s *Setup) any { return &s.Loss },
 		},
 		{
@@ -178,7 +178,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Unsloth },
 		},
 		{
-			Name: "attention", Flags: one("attention"), What: "attention `kind`", Words: Attentions, Default: SDPA,
+			Name: "attention", Flags: one("attention"), What: "attention `implementation`", Words: Attentions, Default: SDPA,
 			Use:      InFiles | LockedByProfile | InPlan,
 			Phrases:  phrase((*Setup).attends, "%s attention", func(s *Setup) any { return s.attention() }),
 			Row:      &Row{Cell: (*Setup).attention, Shown: func(now, _ *Setup) bool { return now.Model.Config != nil && now.attention() != "" }},

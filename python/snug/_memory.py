@@ -58,7 +58,7 @@ class Memory:
                 self.judge = Judge()
                 self.judge.start()
                 if self.judge.failed:
-                    log.warning("snug: no long-range forecast, only one step ahead: %s", self.judge.failed)
+                    log.warning("snug: snug watch gives no forecast, so only the next step is checked: %s", self.judge.failed)
         except Exception as err:
             log.warning("snug: cannot record the run: %s", err)
 

@@ -23,8 +23,8 @@ class SnugCallback(Callback):  # type: ignore[misc,unused-ignore]
     """Records each step's memory for snug watch, and writes a snapshot if memory runs out.
 
     record is the recording (default snug.jsonl in default_root_dir); snug watch --replay reads it. If stop is
-    set, the run is stopped when within steps or fewer are left until memory runs out. If checkpoint is set, it is saved
-    first: to checkpoint if that is a path, otherwise to snug-stopped.ckpt in default_root_dir. snapshot is the memory
+    set, the run is stopped when memory will run out in at most `within` steps. If checkpoint is set, a checkpoint is saved
+    first: to `checkpoint` if that is a path, otherwise to snug-stopped.ckpt in default_root_dir. snapshot is the memory
     snapshot to write if memory does run out (default snug-oom.pickle), and history the number of allocator events in it.
     The callback resets torch.cuda's peak statistics at each step.
     """

@@ -19,7 +19,7 @@ class SnugCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]
     """Records each step's memory for snug watch, and writes a snapshot if memory runs out.
 
     record is the recording (default snug.jsonl in output_dir); snug watch --replay reads it. If stop is set, the run is
-    stopped when within steps or fewer are left until memory runs out. If checkpoint is set, the Trainer saves its own
+    stopped when memory will run out in at most `within` steps. If checkpoint is set, the Trainer saves its own
     checkpoint first. snapshot is the memory snapshot to write if memory does run out (default snug-oom.pickle), and history
     the number of allocator events in it. The callback resets torch.cuda's peak statistics at each step.
     """

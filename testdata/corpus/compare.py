@@ -104,7 +104,7 @@ class Check:
         if re.search(r"sft|pretrain|supervised|/continued?_", folders):
             return
         for name in ("preferences", "reinforcement learning", "reward", "distillation", "diffusion"):
-            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self._compares(name) and not self.noted(name, "not a loss over tokens", "head that is not simulated", "so a loss over tokens is assumed"):
+            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self._compares(name) and not self.noted(name, "not a loss over tokens", "not an objective that snug knows", "head that is not simulated", "so a loss over tokens is assumed"):
                 self.say(f"objective: {name}", "path", self.got["path"])
 
     def own_model(self):

@@ -32,7 +32,7 @@ func (c *planner) batches() error {
 		return nil
 	}
 	if newBatch*newSteps != batch*steps {
-		note := fmt.Sprintf("the effective batch changes from %d to %d samples", batch*steps*world, newBatch*newSteps*world)
+		note := fmt.Sprintf("the effective batch changes from %d to %d", batch*steps*world, newBatch*newSteps*world)
 		hasKey := len(c.project.BindingsOf("accumulation")) > 0 || c.project.DefaultValue("accumulation") != nil
 		if was := batch * steps * world; c.want.Get("accumulation") == nil && hasKey && was%max(newBatch*world, 1) == 0 {
 			note += fmt.Sprintf("; to keep it, set accumulation=%d too", was/(newBatch*world))
@@ -121,7 +121,7 @@ func (c *planner) schedule(b projects.Bound, phases []projects.Phase, v any) err
 		exact := float64(ph.Count) * float64(first) / float64(phases[0].Count)
 		count := max(int(math.Round(exact)), 1)
 		if was, now := ph.Count*batch, count*newBatch; was != now && batch > 0 && ph != phases[0] {
-			c.note("%s: from epoch %d on, the effective batch changes from %d to %d samples per GPU", b.Where(), ph.From, was, now)
+			c.note("%s: from epoch %d on, the effective batch per GPU changes from %d to %d", b.Where(), ph.From, was, now)
 		}
 		if count != ph.Count {
 			c.edit(b, b.Path.Join(c.phaseKey(b, ph)), count)

@@ -21,10 +21,18 @@ func (c *planner) oneMeaning(b projects.Bound, file any) error {
 	for _, o := range c.project.Bound {
 		if o.Setting != b.Setting && o.Setting != "eval.batch" && o.Key.Kind == systems.Whole &&
 			o.File == b.File && o.Place.Value.Start == b.Place.Value.Start {
-			return fmt.Errorf("%s: %s is %s as well as %s; write %v for %s yourself", b.Where(), b.Place.Path, b.Setting, o.Setting, file, c.nameOf(b))
+			return fmt.Errorf("%s: %s sets both %s and %s, and snug would change both; write %v for %s yourself", b.Where(), b.Place.Path, inWords(b.Setting), inWords(o.Setting), file, c.nameOf(b))
 		}
 	}
 	return nil
+}
+
+// inWords returns a setting as a message names it.
+func inWords(setting string) string {
+	if setting == "effective" {
+		return "the effective batch"
+	}
+	return setting
 }
 
 // nameOf returns what the user must set instead: the key if it takes its value from elsewhere, otherwise the setting.

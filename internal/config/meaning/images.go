@@ -62,7 +62,7 @@ func (r *Run) answersAboutImages() []Missing {
 		return nil
 	}
 	b := r.BindingsOf("model")[0]
-	return []Missing{*refusedFor(b.Where(), name, "takes images, and comparing answers is not simulated for such models")}
+	return []Missing{*refusedFor(b.Where(), name, "takes images, and the run compares answers")}
 }
 
 // otherDenoising lists a diffusion model that is trained by a program other than those that are simulated.
@@ -72,7 +72,7 @@ func (r *Run) otherDenoising() []Missing {
 		return nil
 	}
 	b := r.BindingsOf("model")[0]
-	return []Missing{*refusedFor(b.Where(), name, "is a diffusion model; of the programs that train one, only diffusers' train_text_to_image.py and train_text_to_image_lora.py are simulated")}
+	return []Missing{*refusedFor(b.Where(), name, "is a diffusion model, and the program is not diffusers' train_text_to_image.py or train_text_to_image_lora.py")}
 }
 
 // openImages lists the images as missing if the model takes images and no file limits their size.
@@ -94,7 +94,7 @@ func (r *Run) assumedImages(run map[string]any) []string {
 		return nil
 	}
 	if fields["image_size"] == nil {
-		return []string{"the number of images per sample depends on the data; one image is assumed; otherwise give --images"}
+		return []string{"the number of images per sample depends on the data; one image is assumed; if there are more, give --images"}
 	}
-	return []string{fmt.Sprintf("the number of images per sample depends on the data; one image of %v by %[1]v pixels is assumed, the largest that %s passes to the model; otherwise give --images and --image-size", fields["image_size"], r.Trainer().Title)}
+	return []string{fmt.Sprintf("the number of images per sample depends on the data; one image of %v by %[1]v pixels is assumed, the largest that %s passes to the model; to change this, give --images and --image-size", fields["image_size"], r.Trainer().Title)}
 }

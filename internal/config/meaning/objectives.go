@@ -248,9 +248,9 @@ func (r *Run) bothDirections(s *projects.Source) *Missing {
 		does := ""
 		switch strings.ReplaceAll(v.Parts[len(v.Parts)-1], "-", "_") {
 		case "mlm_probability":
-			does = "belongs to a run that predicts masked tokens, which this model cannot do without other attention"
+			does = "belongs to a run that predicts masked tokens, for which this model would need bidirectional attention"
 		case "bidirectional":
-			does = "lets tokens attend to later ones, with layers of the program's own"
+			does = "lets tokens attend to later ones, which needs the program's own layers"
 		}
 		if does != "" && isOn(v.Value) {
 			return refusedFor(fmt.Sprintf("%s:%d", s.File, v.Value.Line), strings.TrimSpace(v.Path.String()), does)

@@ -54,7 +54,7 @@ func TestOtherTrainers(t *testing.T) {
 		"a converter":       {"a.sh", "python a.py --" + batch + " 2\npython convert_dpo.py --to x\n", ""},
 		"another command":   {"a.sh", "python sft.py --" + batch + " 2\npython dpo.py --model x\n", ""},
 		"a ranker":          {"a.sh", "torchrun -m FlagEmbedding.finetune.reranker.run --" + batch + " 2\n", "compares texts by their embeddings"},
-		"a teacher":         {"a.yaml", "batch_size: 2\nteacher_model: {name: x}\n", "also runs a teacher model"},
+		"a teacher":         {"a.yaml", "batch_size: 2\nteacher_model: {name: x}\n", "trains with a teacher model"},
 		"no teacher":        {"a.yaml", "batch_size: 2\nteacher_model: null\nkd_ratio: 0\n", ""},
 		"a loss":            {"a.yaml", "batch_size: 2\nloss: {_component_: lib.loss.SimPOLoss}\n", comparesPairs},
 		"a kind of trainer": {"a.yaml", "training: {batch_size: 2, trainer_type: TRL_GRPO}\n", samplesFirst},

@@ -24,7 +24,7 @@ var kernels = []struct {
 	does string
 }{
 	{unslothModel, "is Unsloth's; its kernels for layers, adapters and loss need less memory than those of transformers"},
-	{bottleneckAdapters, "belongs to the adapters library, whose adapters and heads are not simulated"},
+	{bottleneckAdapters, "belongs to the adapters library, which has its own adapters and heads"},
 	{ownLayers, "has its own layers and its own sharding"},
 }
 

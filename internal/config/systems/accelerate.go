@@ -18,8 +18,8 @@ var accelerate = System{
 
 func accelerateKeys() []Key {
 	return []Key{
-		{Setting: "accumulation", Path: "deepspeed_config.gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: accelerateArgs},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: accelerateArgs},
+		{Setting: "accumulation", Path: "deepspeed_config.gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Source: accelerateArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Source: accelerateArgs},
 		{Setting: "precision", Path: "mixed_precision", Kind: Word, Words: mixedPrecision, Source: accelerateArgs},
 		{Setting: "checkpointing", Path: "fsdp_config.fsdp_activation_checkpointing", Kind: Switch, OfSharding: true, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "deepspeed_config.zero_stage", Kind: Word, Words: zeroStages, Source: accelerateArgs},

@@ -48,7 +48,7 @@ func axolotlRunKeys() []Key {
 	return []Key{
 		{Setting: "model", Path: "base_model", Kind: Name, Source: axolotlSchema},
 		{Setting: "batch", Path: "micro_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: axolotlSchema},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: axolotlSchema},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Default: "1", Source: axolotlSchema},
 		{Setting: "effective", Path: "batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: axolotlSchema},
 		{Setting: "precision", Path: "bf16", Kind: Word, Words: []Term{{"true", "amp-bf16"}, {"auto", "amp-bf16"}, {"full", "bf16"}, {"false", ""}}, Default: "auto", Source: axolotlTypes},
 		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: axolotlTypes},

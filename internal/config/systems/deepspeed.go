@@ -27,7 +27,7 @@ var deepspeed = System{
 func deepspeedKeys() []Key {
 	return append(deepspeedCompression(), []Key{
 		{Setting: "batch", Path: "train_micro_batch_size_per_gpu", Kind: Whole, Unit: "samples per GPU", Source: deepspeedArgs},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: deepspeedArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Source: deepspeedArgs},
 		{Setting: "effective", Path: "train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: deepspeedArgs},
 		{Setting: "precision", Path: "bf16.enabled", Kind: Switch, Means: "bf16", Source: deepspeedArgs},
 		{Setting: "precision", Path: "fp16.enabled", Kind: Switch, Means: "fp16", Source: deepspeedArgs},

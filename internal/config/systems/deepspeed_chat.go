@@ -24,7 +24,7 @@ func deepspeedChatKeys() []Key {
 	keys := []Key{
 		{Setting: "model", Path: "model_name_or_path", Kind: Name, Source: chatMain},
 		{Setting: "batch", Path: TrainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "16", Source: chatMain},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: chatMain},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Default: "1", Source: chatMain},
 		{Setting: "seq", Path: "max_seq_len", Kind: Whole, Unit: "tokens", Default: "512", Source: chatMain},
 		{Setting: "precision", Path: "dtype", Kind: Word, Words: []Term{{"fp16", "amp-fp16"}, {"bf16", "amp-bf16"}}, Default: "fp16", Source: chatMain},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: chatMain},

@@ -35,7 +35,7 @@ func diffusersKeys(source string, more ...Key) []Key {
 	return append([]Key{
 		{Setting: "model", Path: "pretrained_model_name_or_path", Kind: Name, Source: source},
 		{Setting: "batch", Path: "train_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "16", Source: source},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: source},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Default: "1", Source: source},
 		{Setting: "resolution", Path: "resolution", Kind: Whole, Unit: "pixels", Default: "512", Source: source},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: source},
 		{Setting: "optimizer", Path: "use_8bit_adam", Kind: Switch, Means: "adamw-8bit", Source: source},

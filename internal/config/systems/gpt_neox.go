@@ -31,8 +31,8 @@ var gptNeoX = System{
 func gptNeoXKeys() []Key {
 	keys := []Key{
 		{Setting: "batch", Path: "train_micro_batch_size_per_gpu", Kind: Whole, Unit: "samples per GPU", Source: neoxSpeeds},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: neoxSpeeds},
-		{Setting: "accumulation", Path: "gas", Kind: Whole, Unit: "forwards", Source: neoxArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Default: "1", Source: neoxSpeeds},
+		{Setting: "accumulation", Path: "gas", Kind: Whole, Unit: "forward passes", Source: neoxArgs},
 		{Setting: "effective", Path: "train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: neoxSpeeds},
 		{Setting: "precision", Path: "precision", Kind: Word, Words: []Term{{"bfloat16", "amp-bf16"}, {"fp16", "amp-fp16"}, {"fp32", "fp32"}}, Source: neoxArgs},
 		{Setting: "precision", Path: "bf16.enabled", Kind: Switch, Means: "amp-bf16", Source: neoxSpeeds},
@@ -41,7 +41,7 @@ func gptNeoXKeys() []Key {
 		{Setting: "dist.kind", Path: "zero_optimization.stage", Kind: Word, Words: zeroStages, Source: neoxSpeeds},
 		marked("fp16.type", takesEither, "EleutherAI/gpt-neox, configs/pythia", Term{"bfloat16", "trains in bfloat16 with older versions"}),
 		less("zero_optimization.cpu_offload", offloadsStates, deepspeedZero),
-		{Setting: "noted", Path: "train_micro_batch_size_per_gpu", Kind: Present, Means: "belongs to GPT-NeoX, whose layers differ from transformers', and whose weights have DeepSpeed's copies instead of autocast's", Then: takesEither,
+		{Setting: "noted", Path: "train_micro_batch_size_per_gpu", Kind: Present, Means: "belongs to GPT-NeoX, whose layers differ from transformers', and which uses DeepSpeed's float32 copies of the weights instead of autocast", Then: takesEither,
 			Source: "EleutherAI/gpt-neox, megatron/model/transformer.py"},
 	}
 	for _, k := range []Key{

@@ -63,7 +63,7 @@ func hfKeys() []Key {
 	return slices.Concat([]Key{
 		{Setting: "model", Path: hfModel, Kind: Name, Source: "transformers' examples: ModelArguments"},
 		{Setting: "batch", Path: TrainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: hfArgs},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: hfArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Default: "1", Source: hfArgs},
 		{Setting: "precision", Path: "bf16", Kind: Switch, Means: "amp-bf16", Default: "false", Source: hfArgs},
 		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: hfArgs},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: hfArgs},

@@ -21,7 +21,7 @@ func hydraKeys() []Key {
 	return append([]Key{
 		{Setting: "batch", Path: "data.batch_size", Kind: Whole, Unit: "samples per GPU", Source: hydraTemplate + "data/mnist.yaml"},
 		{Setting: "batch", Path: "datamodule.batch_size", Kind: Whole, Unit: "samples per GPU", Source: hydraTemplate + "datamodule (until 2.0)"},
-		{Setting: "accumulation", Path: "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Source: lightningTrainer},
+		{Setting: "accumulation", Path: "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forward passes", Source: lightningTrainer},
 		{Setting: "precision", Path: "trainer.precision", Kind: Word, Words: lightningPrecision, Source: lightningTrainer},
 		{Setting: "workers", Path: "data.num_workers", Kind: Whole, Unit: "processes per GPU", Source: hydraTemplate + "data/mnist.yaml"},
 		{Setting: "clip", Path: "trainer.gradient_clip_val", Kind: Above0, ClipsUnfused: true, Source: lightningTrainer},

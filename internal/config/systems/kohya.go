@@ -23,7 +23,7 @@ func kohyaKeys() []Key {
 		{Setting: "batch", Path: "datasets.*.batch_size", Kind: Whole, Unit: "samples per GPU", Source: kohyaArgs},
 		{Setting: "batch", Path: "general.batch_size", Kind: Whole, Unit: "samples per GPU", Source: kohyaArgs},
 		{Setting: "batch", Path: "**.train_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: kohyaArgs},
-		{Setting: "accumulation", Path: "**.gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: kohyaArgs},
+		{Setting: "accumulation", Path: "**.gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Default: "1", Source: kohyaArgs},
 		{Setting: "precision", Path: "**.full_bf16", Kind: Switch, Means: "bf16", Source: kohyaArgs},
 		{Setting: "precision", Path: "**.full_fp16", Kind: Switch, Means: "fp16", Source: kohyaArgs},
 		{Setting: "precision", Path: "**.mixed_precision", Kind: Word, Words: mixedPrecision, Default: "no", Source: kohyaArgs},

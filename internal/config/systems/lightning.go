@@ -25,7 +25,7 @@ func lightningKeys(under string) []Key {
 	keys := []Key{
 		{Setting: "batch", Path: under + "data.init_args.batch_size", Kind: Whole, Unit: "samples per GPU", Source: user},
 		{Setting: "batch", Path: under + "data.batch_size", Kind: Whole, Unit: "samples per GPU", Source: user},
-		{Setting: "accumulation", Path: under + "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forwards", Default: "1", Source: lightningTrainer},
+		{Setting: "accumulation", Path: under + "trainer.accumulate_grad_batches", Kind: Whole, Unit: "forward passes", Default: "1", Source: lightningTrainer},
 		{Setting: "accumulation", Path: under + "trainer.callbacks.*.init_args.scheduling", Kind: Schedule, Unit: "forward passes by epoch",
 			Source: "lightning 2.6, pytorch/callbacks/gradient_accumulation_scheduler.py"},
 		{Setting: "precision", Path: under + "trainer.precision", Kind: Word, Words: lightningPrecision, Default: "32-true", Source: lightningTrainer},

@@ -56,6 +56,6 @@ func llamaFactoryV1Keys() []Key {
 		{Setting: "refused", Path: "model_class", Kind: Word, Words: []Term{{"llm", ""}, {"", ""}}, Means: "trains a head other than a language model's", Source: factoryV1Model},
 		{Setting: "noted", Path: "optim_config.name", Kind: Present, Means: "replaces the optimizer", Then: takesEither, Source: factoryV1Training},
 		{Setting: "noted", Path: "kernel_config.name", Kind: Present, Means: "replaces layers with its own kernels", Then: takesEither, Source: "llamafactory 0.9.5, v1/plugins/model_plugins/kernels"},
-		{Setting: "refused", Path: "train_dataset", Kind: Present, Means: "belongs to LLaMA-Factory's v1 trainer, whose loop and loss are not simulated", Source: "llamafactory 0.9.5, v1/core/base_trainer.py: compute_log_probs"},
+		{Setting: "refused", Path: "train_dataset", Kind: Present, Means: "belongs to LLaMA-Factory's v1 trainer, which has its own loop and loss", Source: "llamafactory 0.9.5, v1/core/base_trainer.py: compute_log_probs"},
 	}
 }

@@ -17,7 +17,7 @@ func nanotronKeys() []Key {
 	return []Key{
 		{Setting: "model", Path: "model.model_config", Kind: Object, Source: nanotronArgs},
 		{Setting: "batch", Path: "tokens.micro_batch_size", Kind: Whole, Unit: "samples per GPU", Source: nanotronArgs},
-		{Setting: "accumulation", Path: "tokens.batch_accumulation_per_replica", Kind: Whole, Unit: "forwards", Source: nanotronArgs},
+		{Setting: "accumulation", Path: "tokens.batch_accumulation_per_replica", Kind: Whole, Unit: "forward passes", Source: nanotronArgs},
 		{Setting: "precision", Path: "model.dtype", Kind: Word, Words: weightTypes, Source: nanotronArgs},
 		{Setting: "checkpointing", Path: "parallelism.recompute_layer", Kind: Switch, Default: "false", Source: nanotronArgs},
 		{Setting: "seq", Path: "tokens.sequence_length", Kind: Whole, Unit: "tokens", Source: nanotronArgs},

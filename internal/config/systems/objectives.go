@@ -9,12 +9,12 @@ const (
 	weighsAnswers   = "trains on rated answers, with a frozen reference model"
 	samplesFirst    = "samples answers before it trains on them, with a reference model or a cache"
 	scoresAnswers   = "trains a head that scores answers, two for each sample"
-	distils         = "also runs a teacher model"
+	distils         = "trains with a teacher model"
 	comparesTexts   = "compares texts by their embeddings, several for each sample"
 	withoutBackward = "estimates gradients from forward passes, without a backward pass"
 	denoises        = "trains a diffusion model"
-	ownPrefix       = "trains a prefix of keys and values with code of its own"
-	notTokens       = "is not a loss over tokens"
+	ownPrefix       = "trains a prefix of keys and values with the program's own code"
+	notTokens       = "is not an objective that snug knows"
 )
 
 // Classifies is what a classification head does.

@@ -37,7 +37,7 @@ func openInstructKeys() []Key {
 	keys := []Key{
 		{Setting: "model", Path: hfModel, Kind: Name, Source: instructArgs},
 		{Setting: "batch", Path: TrainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: instructArgs},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: instructArgs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Default: "1", Source: instructArgs},
 		{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: instructArgs},
 		{Setting: "weights", Kind: Word, Words: torchTypes, Default: "bfloat16", Source: load},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: instructArgs},

@@ -54,7 +54,7 @@ func oumiTrainingKeys() []Key {
 		{Setting: "refused", Path: "trainer_type", Kind: Word, Words: oumiTrainers, Means: notTokens, Source: oumiTraining},
 		marked("trainer_type", takesEither, oumiTraining, Term{"oumi", "runs oumi's own loop"}),
 		{Setting: "batch", Path: TrainerBatch, Kind: Whole, Unit: "samples per GPU", Default: "8", Source: oumiTraining},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Default: "1", Source: oumiTraining},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Default: "1", Source: oumiTraining},
 		{Setting: "precision", Path: "mixed_precision_dtype", Kind: Word, Words: []Term{{"none", ""}, {"bf16", "amp-bf16"}, {"fp16", "amp-fp16"}}, Source: oumiTraining},
 		{Setting: "checkpointing", Path: "enable_gradient_checkpointing", Kind: Switch, Default: "false", Source: oumiTraining},
 		{Setting: "optimizer", Path: "optimizer", Kind: Word, Words: hfOptimizers, Default: "adamw_torch", Source: oumiTraining},

@@ -33,9 +33,9 @@ func plainKeys() []Key {
 		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "device_train_microbatch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs", "bsz")
 	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU", Short: true}, "batch")
 	add(Key{Setting: "accumulation", Kind: Schedule, Unit: "forward passes by epoch"}, "gradient_accumulation.scheduling", "accumulation_schedule")
-	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
+	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forward passes"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
 		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum", "grad_acc_steps", "grad_acc", "acc_steps", "accum_iter")
-	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards", Short: true}, "accumulation", "accumulate", "accum")
+	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forward passes", Short: true}, "accumulation", "accumulate", "accum")
 	add(Key{Setting: "effective", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs"}, "global_batch_size", "effective_batch_size", "total_batch_size")
 	add(Key{Setting: "precision", Kind: Word, Words: lightningOnly, Reads: plainPrecision}, "precision")
 	add(Key{Setting: "precision", Kind: Word, Words: mixedPrecision, Reads: plainPrecision}, "mixed_precision")

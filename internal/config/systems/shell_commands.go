@@ -11,7 +11,7 @@ import (
 // shellCommands are the trainers that scripts start.
 var shellCommands = Commands{
 	Starts: []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
-	Refuses: []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"},
+	Refuses: []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts"},
 		{startsFairseq, "builds fairseq's own models"}},
 	Parses:      []Started{{parsesSFT, &trl}, {trlScript.Makes, &trl}, {hfScript.Makes, &hf}, {parsesHF, &hf}},
 	Flag:        TrainerBatch,

@@ -22,7 +22,7 @@ func torchtuneKeys() []Key {
 	return []Key{
 		{Setting: "model", Path: "model._component_", Kind: Word, Words: torchtuneModels, Source: torchtuneConfigs},
 		{Setting: "batch", Path: "batch_size", Kind: Whole, Unit: "samples per GPU", Source: torchtuneConfigs},
-		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forwards", Source: torchtuneConfigs},
+		{Setting: "accumulation", Path: "gradient_accumulation_steps", Kind: Whole, Unit: "forward passes", Source: torchtuneConfigs},
 		{Setting: "precision", Path: "dtype", Kind: Word, Words: []Term{{"bf16", "bf16"}, {"fp32", "fp32"}, {"fp16", "fp16"}}, Source: torchtuneConfigs},
 		{Setting: "checkpointing", Path: "enable_activation_checkpointing", Kind: Switch, Source: torchtuneConfigs},
 		{Setting: "seq", Path: "tokenizer.max_seq_len", Kind: Whole, Unit: "tokens", Source: torchtuneConfigs},

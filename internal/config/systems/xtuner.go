@@ -29,7 +29,7 @@ func xtunerKeys() []Key {
 	keys := []Key{
 		{Setting: "model", Path: "model.llm.pretrained_model_name_or_path", Kind: Name, Source: xtunerModel},
 		{Setting: "batch", Path: "train_dataloader.batch_size", Kind: Whole, Unit: "samples per GPU", Default: "1", Source: xtunerConfig},
-		{Setting: "accumulation", Path: "optim_wrapper.accumulative_counts", Kind: Whole, Unit: "forwards", Default: "1", Source: "mmengine 0.10, optim/optimizer/optimizer_wrapper.py"},
+		{Setting: "accumulation", Path: "optim_wrapper.accumulative_counts", Kind: Whole, Unit: "forward passes", Default: "1", Source: "mmengine 0.10, optim/optimizer/optimizer_wrapper.py"},
 		{Setting: "seq", Path: "max_length", Kind: Whole, Unit: "tokens", Source: xtunerConfig},
 		{Setting: "seq", Path: "train_dataset.max_length", Kind: Whole, Unit: "tokens", Source: xtunerConfig},
 		{Setting: "precision", Path: "optim_wrapper.dtype", Kind: Word, Words: []Term{{"float16", "amp-fp16"}, {"bfloat16", "amp-bf16"}, {"float32", "fp32"}}, Default: "float16", Source: mmengineWrap},

@@ -164,7 +164,7 @@ function listTunes() {
   place($("tune-which"), ...tunes.map((t) => element("option", { value: t.id }, `${new Date(t.at * 1000).toLocaleString()}: ${t.report.command.slice(0, 80)}`)));
   $("tune-which").value = state.tune;
   for (const id of ["tune-choice", "tune-parts"]) $(id).hidden = tunes.length === 0;
-  if (tunes.length === 0) return say("tune-state", "No tune has run on this machine yet. Start one: snug tune -- python train.py --batch-size {batch} --grad-accum {accumulation}");
+  if (tunes.length === 0) return say("tune-state", "snug tune has not run on this machine yet. Start it: snug tune -- python train.py --batch-size {batch} --grad-accum {accumulation}");
   showTune();
 }
 
