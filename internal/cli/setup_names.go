@@ -101,7 +101,7 @@ func (o origin) located(err error) string {
 		place = o.lines[field.Field]
 	}
 	if o.spell != nil && field != nil && field.Field == "model.name" && o.flags["model.name"] == "" {
-		text += fmt.Sprintf(" (one like it: --config-path %s --model NAME)", o.place) // with --model alone, the file would not be used
+		text += fmt.Sprintf("; to use a model of the same shape: --config-path %s --model NAME", o.place) // with --model alone, the file would not be used
 	}
 	var l lacking // this error contains its position
 	if place == "" || errors.As(err, &l) || strings.HasPrefix(text, "--") || strings.HasPrefix(text, place+":") {

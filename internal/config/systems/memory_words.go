@@ -62,6 +62,9 @@ func TopicOf(key string) Topic {
 	}
 	for _, t := range topicWords {
 		if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(t.words, w) }) {
+			if t.topic == OfAttention && slices.Contains(words, "norm") { // it describes a layer of the model, which the model itself decides
+				return ""
+			}
 			return t.topic
 		}
 	}

@@ -37,8 +37,8 @@ type gptqState struct {
 func groups(in, size int) int { return kernel.CeilDiv(in, cmp.Or(size, in)) }
 
 // loadPacked loads a model whose weights GPTQ or AWQ quantized: those of the linear layers inside its blocks; everything
-// else is loaded unchanged. Under FSDP1, fms-acceleration makes parameters of p.Storage from words so that they are sharded; scales and
-// groups stay whole on each GPU.
+// else is loaded unchanged. Under FSDP1, fms-acceleration stores the packed words as parameters of type p.Storage, so that they are
+// sharded; scales and groups stay whole on each GPU.
 func (b *Builder) loadPacked(p Quantization) {
 	shared := &gptqState{tuned: map[int]bool{}}
 	if p.GPTQ != nil {
