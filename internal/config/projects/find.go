@@ -121,6 +121,7 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	}
 	p.bindProgram()
 	p.bindCalls()
+	p.bindTotal()
 	return nil
 }
 

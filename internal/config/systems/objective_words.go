@@ -160,6 +160,7 @@ var otherModels = []Term{
 	{"reward_func", samplesFirst}, {"reward_weights_", samplesFirst}, {"pref_", comparesPairs}, {"train_group_size_", comparesTexts}, {"passage_", comparesTexts}, {"query_max_len_", comparesTexts},
 	{"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
 	{"pooling_mode_", comparesTexts}, {"pre_seq_len_", ownPrefix},
+	{"vision_tower_", ownImages}, {"mm_projector_", ownImages}, {"tune_mm_mlp_adapter_", ownImages}, {"pretrain_mm_mlp_adapter_", ownImages}, {"mm_vision_", ownImages},
 }
 
 // NamesData reports whether a section's name says that its keys are about data: dataset_mixer has the names of data sets.
@@ -204,6 +205,7 @@ func NamesMethod(key string) bool {
 var otherHeads = []Term{
 	{"seq_cls", Classifies}, {"sequence_classification", Classifies}, {"text_classification", Classifies}, {"regression", Classifies},
 	{"token_cls", "Classifies tokens"}, {"token_classification", "classifies tokens"}, {"ner", "classifies tokens"},
+	{"text_regression", Classifies}, {"extractive_qa", "marks answers in a text"}, {"extractive_question_answering", "marks answers in a text"},
 	{"question_ans", "marks answers in a text"}, {"question_answering", "marks answers in a text"},
 	{"multiple_choice", "runs every choice of a sample"}, {"feature_extraction", comparesTexts},
 	{"embedding", comparesTexts}, {"embeddings", comparesTexts}, {"infonce", comparesTexts}, {"contrastive", comparesTexts},

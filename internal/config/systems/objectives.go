@@ -14,6 +14,7 @@ const (
 	withoutBackward = "estimates gradients from forward passes, without a backward pass"
 	denoises        = "trains a diffusion model"
 	ownPrefix       = "trains a prefix of keys and values with code of its own"
+	ownImages       = "adds an image encoder and a projection with code of its own"
 	notTokens       = "is not a loss over tokens"
 )
 

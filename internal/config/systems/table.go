@@ -144,7 +144,7 @@ type System struct {
 // All returns every system, most specific first: if a file matches several, the first is used.
 func All() []*System {
 	return []*System{
-		&gptNeoX, &deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &olmo, &composer,
+		&gptNeoX, &deepspeed, &accelerate, &autotrain, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &olmo, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
 		&xtuner, &lightning, &qloraScript, &trlScript, &hfScript, &nanogptOwn, &nanogpt,
 		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &diffusers, &diffusersAdapters, &shell, &plain,
