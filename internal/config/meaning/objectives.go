@@ -83,7 +83,7 @@ func refusedIn(p projects.ExecutedProgram, offset int, what, does string) *Missi
 // These match the classes that Python code creates or passes to a parser.
 var (
 	madeClass   = pattern.New(`(?m)^[^#\n]*?\b([A-Za-z]\w*(?:Trainer|Config|Arguments|Args|Loss|Model))\(`, "Trainer(", "Config(", "Arguments(", "Args(", "Loss(", "Model(")
-	imported    = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(setfit)\b`, "setfit") // a library with one objective, whose classes have common names
+	imported    = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(setfit|pyreft|pyvene)\b`, "setfit", "pyreft", "pyvene") // libraries with one objective, whose classes have common names
 	parsedClass = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)`, "TrlParser(", "HfArgumentParser(")
 )
 

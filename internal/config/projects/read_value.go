@@ -215,6 +215,9 @@ func (k valueReader) readSwitch(at tree.Place) (any, error) {
 	if !ok && is {
 		means, known := k.Understand(text) // a word that names a method also turns the switch on
 		on, ok = means == "true", known
+		if !ok && strings.HasSuffix(text, ".py") { // the program after a launcher's last flag: --use_deepspeed train.py
+			on, ok = true, true
+		}
 	}
 	switch {
 	case !ok && is && k.Setting == "checkpointing": // one_in_four

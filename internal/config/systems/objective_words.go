@@ -22,7 +22,8 @@ var wordsOf = map[string]string{
 	"rollout": samplesFirst, "critic": samplesFirst,
 	"gkd": distils, "kd": distils, "opd": distils, "minillm": distils, "teacher": distils,
 	"distill": distils, "distil": distils, "distillation": distils, "distilling": distils,
-	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts, "simcse": comparesTexts,
+	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts, "simcse": comparesTexts, "contrastive": comparesTexts,
+	"pyreft": intervenes, "pyvene": intervenes,
 }
 
 // programWords are words that stand for an objective only in the names of programs, because models and layers
@@ -50,7 +51,7 @@ func ObjectiveOfProgram(name string) (word, does string) {
 
 // onlyNames are words that stand for an objective in the name of a program, folder or class but mean something
 // else in a key: rm is a command.
-var onlyNames = []string{"rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
+var onlyNames = []string{"contrastive", "rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
 
 // ObjectiveOf returns the word of a name that stands for an objective, and what that objective does; does is ""
 // for a loss over tokens, and word is "" if the name contains no such word. The last word takes precedence, but a

@@ -13,6 +13,7 @@ const (
 	comparesTexts   = "compares texts by their embeddings, several for each sample"
 	withoutBackward = "estimates gradients from forward passes, without a backward pass"
 	denoises        = "trains a diffusion model"
+	intervenes      = "trains interventions in a frozen model's hidden states"
 	ownPrefix       = "trains a prefix of keys and values with code of its own"
 	ownImages       = "adds an image encoder and a projection with code of its own"
 	notTokens       = "is not a loss over tokens"

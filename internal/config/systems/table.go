@@ -122,6 +122,8 @@ type System struct {
 	// Signs identify the system's files: a file must have all keys of one of these groups. A step of a path may be
 	// *; "a=b" requires the value b.
 	Signs []string
+	// Lacks is a key that the system does not have, although programs with keys like its own do; "" for none.
+	Lacks string
 	// Tied is for files that are read together with others and must agree with them: DeepSpeed's and
 	// accelerate's.
 	Tied bool
