@@ -193,6 +193,7 @@ func uncounted(s *setup.Setup) (out []string) {
 		not     string
 	}{
 		{checkpoints, s.Checkpointing, "turns checkpointing on in code, which is not counted; give --checkpointing"},
+		{ownLoss, false, "computes a loss in code, which is not counted"},
 		{shards, s.Dist != nil, "shards the model in code, which is not counted; give --dist and --gpus"},
 	} {
 		if at := x.code.Index(text); at != nil && !x.counted {
@@ -202,9 +203,10 @@ func uncounted(s *setup.Setup) (out []string) {
 	return out
 }
 
-// These match the calls that turn checkpointing on and that shard a model.
+// These match the calls that turn checkpointing on and that shard a model, and the definition of a trainer's own loss.
 var (
 	checkpoints = pattern.New(`(?m)^[^#\n]*\b(gradient_checkpointing_enable|apply_activation_checkpointing)\(`, "checkpointing")
+	ownLoss     = pattern.New(`(?m)^[ \t]+def[ \t]+(compute_loss)\(self\b`, "compute_loss")
 	shards      = pattern.New(`(?m)^[^#\n]*\b(FSDP|FullyShardedDataParallel|fully_shard|deepspeed\.initialize)\(`, "FSDP(", "FullyShardedDataParallel(", "fully_shard(", "deepspeed.initialize(")
 )
 
