@@ -70,6 +70,7 @@ func TestOtherTrainers(t *testing.T) {
 		"pairs of texts":     {"conf/contrastive_pretrain.yaml", "model_name: bert-base-cased\nbatch_size: 2\nseq_len: 64\n", "compares texts by their embeddings"},
 		"a weight":           {"a.yaml", "model_name: bert-base-cased\nbatch_size: 2\nseq_len: 64\ncontrastive_alpha: 0.5\n", ""},
 		"verl's own loop":    {"a.sh", "torchrun --nproc_per_node=8 \\\n -m verl.trainer.fsdp_sft_trainer data.train_batch_size=128 data.micro_batch_size_per_gpu=2\n", "verl's own loop"},
+		"a teacher's name":   {"a.sh", "python run.py --batch-size 2 --teacher-model-path x/xl --teacher-ckpt-name xl-sft\n", "also runs a teacher model"},
 		"dropout twice":      {"a.json", `{"` + batch + `": 2, "simcse_dropout": 0.3}`, "compares texts by their embeddings"},
 		"pooled texts":       {"a.json", `{"` + batch + `": 2, "pooling_mode": "mean"}`, "compares texts by their embeddings"},
 		"masked tokens":      {"a.json", `{"` + batch + `": 2, "model_name_or_path": "Qwen/Qwen2-0.5B", "max_seq_length": 64, "mlm_probability": 0.8}`, "predicts masked tokens"},

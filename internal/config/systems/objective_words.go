@@ -177,6 +177,7 @@ var (
 	}
 	ofOthers = []string{
 		"model", "dataset", "data", "run", "project", "experiment", "exp", "group", "hub", "repo", "tokenizer", "tag", "wandb", "logger", "output", "optimizer", "scheduler", "job", "save", "file", "collator",
+		"ckpt", "checkpoint", "teacher", "student", "weights", "resume", "load",
 	}
 )
 
