@@ -204,8 +204,8 @@ func (f *setupFlags) lacks(fields map[string]any, field string) bool {
 	if loop, _ := fields["loop"].(string); (field == "model" || field == "batch" || field == "seq") && setup.ReadsScript(loop) {
 		return false // the script may show it
 	}
-	if loop, _ := fields["loop"].(string); fields["lora"] == nil && strings.HasPrefix(field, "lora.") && setup.ReadsScript(loop) {
-		return false // the script's code adds the adapters
+	if loop, _ := fields["loop"].(string); fields["lora"] == nil && fields["dist"] == nil && strings.HasPrefix(field, "lora.") && setup.ReadsScript(loop) {
+		return false // the script's code adds the adapters; on several GPUs, only the files' adapters are counted
 	}
 	model, _ := fields["model"].(map[string]any)
 	if field == "seq" && (fields["lengths"] != nil || model["profile"] != nil) {

@@ -56,6 +56,7 @@ const (
 	swiftBase       = "{model: gpt2, dataset: x, max_length: 64, per_device_train_batch_size: 4, tuner_type: "
 	swiftLoRA       = swiftBase + "lora, lora_rank: 8, target_modules: [c_attn]"
 	oumiBase        = "{model: {model_name: gpt2, model_max_length: 64}, training: {trainer_type: TRL_SFT, per_device_train_batch_size: 4"
+	trainBase       = "{task: llm-sft, base_model: gpt2, project_name: p, data: {path: x}, params: {block_size: 64"
 	litBase         = "{checkpoint_dir: checkpoints/gpt2, precision: bf16-true, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64"
 	xtunerBase      = "{max_length: 64, train_dataloader: {batch_size: 4}, optim_wrapper: {dtype: bfloat16}, model: {llm: {pretrained_model_name_or_path: gpt2}"
 	olmoBase        = "{model: {d_model: 64, n_heads: 2, n_layers: 2, rope: true, include_bias: false, layer_norm_with_affine: false, max_sequence_length: 64}, device_train_microbatch_size: 2, global_train_batch_size: 4"
@@ -81,6 +82,7 @@ var keyBases = map[string][]keyBase{
 	"ms-swift-shell": {{text: strings.Replace(swiftBase, "gpt2", "qwen2-vl-2b", 1) + "full, max_pixels: 802816}"}, {text: swiftBase + "full}"}, {text: swiftBase + "full, fsdp: fsdp2, nproc_per_node: 4}"}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full, nproc_per_node: 4}"}},
 	"oumi": {{text: oumiBase + "}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn]}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn], q_lora: true}}"}, {text: oumiBase + ", eval_strategy: steps}}"},
 		{text: oumiBase + "}, fsdp: {enable_fsdp: true}}", beside: launched}, {text: oumiBase + "}, deepspeed: {enable_deepspeed: true}}", beside: launched}},
+	"autotrain":           {{text: trainBase + "}}"}, {text: trainBase + ", peft: true, target_modules: c_attn}}"}, {text: trainBase + ", peft: true, target_modules: c_attn, quantization: int4}}"}},
 	"litgpt":              {{text: litBase + "}}"}, {text: litBase + "}, lora_r: 8}"}, {text: litBase + "}, devices: 4}"}},
 	"litgpt-pretrain":     {{text: "{model_name: gpt2, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64}, devices: 1}"}},
 	"llama-factory-v1":    {{text: lf1Base + "}"}, {text: lf1Base + ", peft_config: {name: lora, r: 8, target_modules: [c_attn]}}"}, {text: lf1Base + ", dist_config: {name: fsdp2}}", beside: launched}, {text: lf1Base + ", dist_config: {name: deepspeed}}", beside: launched}},

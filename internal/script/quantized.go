@@ -26,6 +26,7 @@ func registerQuantization() {
 	natives["transformers.BitsAndBytesConfig"] = newQuantization
 	natives["snug.halve_trained"] = halveTrained
 	natives["peft.prepare_model_for_kbit_training"] = prepareForTraining
+	natives["peft.prepare_model_for_int8_training"] = prepareForTraining // its name before PEFT 0.10
 }
 
 // quantConfig is a BitsAndBytesConfig; of is nil unless it quantizes weights.

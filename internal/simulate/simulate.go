@@ -164,11 +164,8 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if wrong := new(setup.FieldError); s.Script.Accumulation() > 0 && errors.As(err, &wrong) && wrong.Field != "loop" {
 		return nil, err // the script has been followed before; the error is about a setting that a plan changes
 	}
-	if trainer := comparison.Find(sourceOf(s.Script)); trainer != nil {
-		return nil, fmt.Errorf("%w (%s compares answers, so snug does not fall back to a supervised training step)", err, trainer[1])
-	}
-	if sentences.In(sourceOf(s.Script)) {
-		return nil, fmt.Errorf("%w (sentence-transformers trains several texts at a time, so snug does not fall back to a plain training step)", err)
+	if why := notPlain(s.Script, err); why != nil {
+		return nil, why
 	}
 	if own := ownClass(s.Script); own != nil {
 		return nil, own
@@ -178,13 +175,51 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	}
 	s.Script.Abandon()
 	notes := []string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume that each step runs in its own function, and may be too low", s.Loop, err)}
-	if line := setup.AdaptersMadeAt(sourceOf(s.Script)); line > 0 && s.LoRA == nil {
-		notes = append(notes, setup.UncountedAdapters(fmt.Sprintf("%s:%d", s.Script.File.Path, line)))
-	}
-	s.Script.Note(notes)
+	s.Script.Note(append(notes, uncounted(s)...))
 	plain := *s
 	plain.Script = nil
 	return runLoop(&plain, o)
+}
+
+// uncounted lists what the code of a script that cannot be followed does to its model, but the setup does not count.
+func uncounted(s *setup.Setup) (out []string) {
+	text := sourceOf(s.Script)
+	if line := setup.AdaptersMadeAt(text); line > 0 && s.LoRA == nil {
+		out = append(out, setup.UncountedAdapters(fmt.Sprintf("%s:%d", s.Script.File.Path, line)))
+	}
+	for _, x := range []struct {
+		code    *pattern.Pattern
+		counted bool
+		not     string
+	}{
+		{checkpoints, s.Checkpointing, "turns checkpointing on in code, which is not counted; give --checkpointing"},
+		{ownLoss, false, "computes a loss in code, which is not counted"},
+		{shards, s.Dist != nil, "shards the model in code, which is not counted; give --dist and --gpus"},
+	} {
+		if at := x.code.Index(text); at != nil && !x.counted {
+			out = append(out, fmt.Sprintf("%s:%d: %s %s", s.Script.File.Path, 1+strings.Count(text[:at[2]], "\n"), text[at[2]:at[3]], x.not))
+		}
+	}
+	return out
+}
+
+// These match the calls that turn checkpointing on and that shard a model, and the definition of a trainer's own loss.
+var (
+	checkpoints = pattern.New(`(?m)^[^#\n]*\b(gradient_checkpointing_enable|apply_activation_checkpointing)\(`, "checkpointing")
+	ownLoss     = pattern.New(`(?m)^[ \t]+def[ \t]+(compute_loss)\(self\b`, "compute_loss")
+	shards      = pattern.New(`(?m)^[^#\n]*\b(FSDP|FullyShardedDataParallel|fully_shard|deepspeed\.initialize)\(`, "FSDP(", "FullyShardedDataParallel(", "fully_shard(", "deepspeed.initialize(")
+)
+
+// notPlain returns the error for a script that cannot be followed and whose step is not a plain one; nil for any other.
+func notPlain(x *setup.Script, err error) error {
+	text := sourceOf(x)
+	if trainer := comparison.Find(text); trainer != nil {
+		return fmt.Errorf("%w (%s compares answers, so snug does not fall back to a supervised training step)", err, trainer[1])
+	}
+	if sentences.In(text) {
+		return fmt.Errorf("%w (sentence-transformers trains several texts at a time, so snug does not fall back to a plain training step)", err)
+	}
+	return nil
 }
 
 // ownClass returns the error for a script that cannot be followed and trains a model class that the project defines; nil
@@ -215,7 +250,7 @@ func sourceOf(x *setup.Script) string {
 var comparison = pattern.New(`(?m)^[^#\n]*?\b((?:DPO|KTO|ORPO|CPO|GRPO|Reward)Trainer)\(`, "Trainer(")
 
 // sentences matches the creation of one of sentence-transformers' trainers, or its older training call.
-var sentences = pattern.New(`(?m)^[^#\n]*?(?:\b(?:SentenceTransformer|CrossEncoder|SparseEncoder)Trainer\(|\.fit\(\s*train_objectives)`, "Trainer(", ".fit(")
+var sentences = pattern.New(`(?m)^[^#\n]*?(?:\b(?:SentenceTransformer|CrossEncoder|SparseEncoder)\w*Trainer\(|\.fit\(\s*train_objectives)`, "Trainer(", ".fit(")
 
 // runLoop runs the setup's loop.
 func runLoop(s *setup.Setup, o Options) (*Result, error) {

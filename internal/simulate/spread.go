@@ -31,9 +31,12 @@ func runSpread(s *setup.Setup, o Options) (*Result, error) {
 			if own := ownClass(s.Script); own != nil {
 				return nil, own
 			}
+			if why := notPlain(s.Script, err); why != nil {
+				return nil, why
+			}
 			s.Script.Abandon()
-			s.Script.Note([]string{fmt.Sprintf("%s cannot be followed (%s), so settings that only its code shows are not counted; the figures assume that each step runs in its own function, and may be too low",
-				s.Script.Path(), reason(err, s))})
+			s.Script.Note(append([]string{fmt.Sprintf("%s cannot be followed (%s), so settings that only its code shows are not counted; the figures assume that each step runs in its own function, and may be too low",
+				s.Script.Path(), reason(err, s))}, uncounted(s)...))
 		}
 	}
 	if s.Script.OwnModel() {

@@ -25,7 +25,7 @@ _CLASSES = {"DPO": "preferences", "ORPO": "preferences", "KTO": "preferences", "
 
 _FILES = re.compile(r"\S*/\S+|\S+\.(?:sh|ya?ml|py|json|toml|slurm)\b\S*")
 # snug's name for the system that reads a file, by its real name; and the projects whose files belong to one.
-SYSTEMS = {"axolotl": "axolotl", "llama-factory": "llama-?factory|llamafactory", "torchtune": "torchtune", "oumi": "oumi", "nanotron": "nanotron", "litgpt": "litgpt",
+SYSTEMS = {"autotrain": "autotrain", "axolotl": "axolotl", "llama-factory": "llama-?factory|llamafactory", "torchtune": "torchtune", "oumi": "oumi", "nanotron": "nanotron", "litgpt": "litgpt",
            "llm-foundry": "composer|llm-foundry", "torchtitan": "torchtitan", "ms-swift": "swift", "open-instruct": "open.instruct", "openrlhf": "openrlhf",
            "flagembedding": "flagembedding", "tevatron": "tevatron", "sentence-transformers": "sentence.transformers", "unsloth": "unsloth", "trl program": "trl|sftconfig",
            "gpt-neox": "neox", "olmo": "olmo", "nemo": "nemo", "fairseq": "fairseq", "megatron": "megatron", "lingua": "lingua", "verl": "verl", "setfit": "setfit", "xtuner": "xtuner"}
@@ -308,6 +308,7 @@ class Check:
         four = [x for x in self.values("load_in_4bit", "use_4bit", "use_4bit_quantization", "q_lora", "use_qlora", "load_4bit") if _true(x[1])]
         four += [x for x in self.values("quantization_bit", "bits", "quant_bits", "quantization_bits") if _int(x[1]) == 4]
         four += [x for x in self.values("quantize", "adapter", "load_precision", "train_mode", "method") if re.search(r"nf4|qlora|fp4", str(x[1]).lower())]
+        four += [x for x in self.values("quantization") if x[1] == "int4"]
         eight = [x for x in self.values("load_in_8bit", "use_8bit", "load_8bit") if _true(x[1])] + [x for x in self.values("quantization_bit", "bits", "quant_bits") if _int(x[1]) == 8]
         four += [x for x in self.values("gptq", "quantization_method", "quant_method") if _true(x[1]) or str(x[1]).lower() in ("gptq", "awq")]
         own = lambda found: [x for x in found if not x[0].startswith(("(code)", "(default)"))]

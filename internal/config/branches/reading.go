@@ -84,8 +84,13 @@ func isCommand(f *pysrc.FunctionDef) bool {
 		if c, is := e.(*pysrc.Call); is {
 			e = c.Func
 		}
-		a, is := e.(*pysrc.Attribute)
-		return is && a.Name == "command"
+		switch x := e.(type) {
+		case *pysrc.Name:
+			return x.ID == "call_parse" // fastcore
+		case *pysrc.Attribute:
+			return x.Name == "command"
+		}
+		return false
 	})
 }
 
@@ -415,15 +420,26 @@ func (v visit) mention(name string) {
 
 // starts records a call that makes a function's parameters the program's flags: fire.Fire(main), typer.run(main).
 func (v visit) starts(c *pysrc.Call) {
-	f, is := c.Func.(*pysrc.Attribute)
-	if !is || f.Name != "Fire" && f.Name != "run" || len(c.Args) == 0 {
+	if len(c.Args) == 0 {
 		return
 	}
-	x, is := f.X.(*pysrc.Name)
 	name, named := c.Args[0].Value.(*pysrc.Name)
-	if is && named && (x.ID == "fire" || x.ID == "typer") && v.r.functions[name.ID] != nil {
+	if named && startsCommand(c.Func) && v.r.functions[name.ID] != nil {
 		v.r.functions[name.ID].command = true
 	}
+}
+
+// startsCommand reports whether a function gets a program's main function and passes it the flags.
+func startsCommand(f pysrc.Expr) bool {
+	if name, is := f.(*pysrc.Name); is {
+		return name.ID == "Fire"
+	}
+	a, is := f.(*pysrc.Attribute)
+	if !is {
+		return false
+	}
+	x, is := a.X.(*pysrc.Name)
+	return is && (x.ID == "fire" && a.Name == "Fire" || x.ID == "typer" && a.Name == "run" || x.ID == "tyro" && a.Name == "cli")
 }
 
 // dropWord records that the name at a position is not executed.

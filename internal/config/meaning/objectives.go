@@ -23,6 +23,11 @@ import (
 // otherObjective lists the signs that a run trains for something other than a loss over tokens. If a file
 // names its objective, that is trusted.
 func (r *Run) otherObjective() []Missing {
+	for _, s := range r.SourcesRead() {
+		if m := r.otherPlatform(s); m != nil {
+			return []Missing{*m}
+		}
+	}
 	if r.namesTokens() {
 		return nil
 	}
@@ -78,7 +83,7 @@ func refusedIn(p projects.ExecutedProgram, offset int, what, does string) *Missi
 // These match the classes that Python code creates or passes to a parser.
 var (
 	madeClass   = pattern.New(`(?m)^[^#\n]*?\b([A-Za-z]\w*(?:Trainer|Config|Arguments|Args|Loss|Model))\(`, "Trainer(", "Config(", "Arguments(", "Args(", "Loss(", "Model(")
-	imported    = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(setfit)\b`, "setfit") // a library with one objective, whose classes have common names
+	imported    = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(setfit|pyreft|pyvene)\b`, "setfit", "pyreft", "pyvene") // libraries with one objective, whose classes have common names
 	parsedClass = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)`, "TrlParser(", "HfArgumentParser(")
 )
 
@@ -95,6 +100,23 @@ func (r *Run) otherClass(s *projects.Source) *Missing {
 	}
 	return nil
 }
+
+// otherPlatform returns the refusal of a run whose program does not train on a GPU with PyTorch, whatever its objective.
+func (r *Run) otherPlatform(s *projects.Source) *Missing {
+	for _, p := range r.ExecutedPrograms(s) {
+		if !platform.In(p.Text) {
+			continue
+		}
+		if found := platform.Index(p.Code()); found != nil {
+			name := p.Code()[found[2]:found[3]]
+			return refusedIn(p, found[2], "import "+name, systems.Platform(name))
+		}
+	}
+	return nil
+}
+
+// platform matches the import of another platform at the beginning of a line; many programs import one if it is there.
+var platform = pattern.New(`(?m)^(?:from|import)[ \t]+(flax|jax|optimum\.habana|optimum\.neuron|optimum\.tpu|mindspore|paddle)\b`, "flax", "jax", "optimum.", "mindspore", "paddle")
 
 // classIn returns the refusal for the first class of another objective in a program's text, or in a part of it.
 func classIn(p projects.ExecutedProgram, text string) *Missing {

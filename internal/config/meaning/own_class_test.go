@@ -23,9 +23,11 @@ func TestOwnClass(t *testing.T) {
 		"in a table":                {"from nets.two import PairForRanking\nT = {'bert': (BertConfig, PairForRanking, BertTokenizer)}\nm = T[k][1].from_pretrained(n)\n" + trainer, "class PairForRanking(BertPreTrainedModel):\n    pass\n", "train.py:2: PairForRanking"},
 		"in the module that trains": {"from nets.two import main\nmain()\n", "class PairForRanking(BertPreTrainedModel):\n    pass\ndef main():\n    m = PairForRanking.from_pretrained(n)\n    t = Trainer(model=m)\n    t.train()\n", "nets/two.py:4: PairForRanking"},
 		"in its own file":           {"class PairForRanking(BertPreTrainedModel):\n    pass\nm = PairForRanking.from_pretrained(n)\n" + trainer, "", "train.py:3: PairForRanking"},
+		"made from its config":      {"from nets.two import PairForRanking\nmodel = PairForRanking(config)\n" + trainer, "class PairForRanking(BertPreTrainedModel):\n    pass\n", "train.py:2: PairForRanking"},
 
 		"the library's":      {"from transformers import AutoModelForCausalLM\nm = AutoModelForCausalLM.from_pretrained(n)\n" + trainer, "class PairForRanking(BertPreTrainedModel):\n    pass\n", ""},
 		"another branch":     {"from nets.two import PairForRanking\nif args.kind == 'pair':\n    m = AutoModelForCausalLM.from_pretrained(n)\nelse:\n    m = PairForRanking.from_pretrained(n)\n" + trainer, "class PairForRanking(BertPreTrainedModel):\n    pass\n", ""},
+		"only defined":       {"from nets.two import PairForRanking\nmodel = AutoModelForCausalLM.from_pretrained(n)\n" + trainer, "class PairForRanking(BertPreTrainedModel):\n    pass\n", ""},
 		"a tokenizer":        {"from nets.two import PairTokenizer\nk = PairTokenizer.from_pretrained(n)\n" + trainer, "class PairTokenizer:\n    pass\n", ""},
 		"only a test for it": {"from nets.two import PairForRanking\nif isinstance(m, (PairForRanking, Other)):\n    pass\n" + trainer, "class PairForRanking(BertPreTrainedModel):\n    pass\n", ""},
 	} {

@@ -4,6 +4,7 @@ package meaning
 
 import (
 	"fmt"
+	"slices"
 
 	"snug/internal/config/branches"
 	"snug/internal/config/doc"
@@ -22,16 +23,16 @@ func (r *Run) checkpointsInCode() bool {
 	return r.prepares() && !preparesAlone.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
-var preparesAlone = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
-	"prepare_model_for_kbit_training(")
+var preparesAlone = pattern.New(`\bprepare_model_for_(?:kbit|int8)_training\((?:[^()]|\([^()]*\))*use_gradient_checkpointing\s*=\s*False`,
+	"prepare_model_for_kbit_training(", "prepare_model_for_int8_training(")
 
 // preparesNonReentrant matches a call that turns non-reentrant checkpointing on.
-var preparesNonReentrant = pattern.New(`\bprepare_model_for_kbit_training\((?:[^()]|\([^()]*\))*use_reentrant["']?\s*[:=]\s*False`,
-	"prepare_model_for_kbit_training(")
+var preparesNonReentrant = pattern.New(`\bprepare_model_for_(?:kbit|int8)_training\((?:[^()]|\([^()]*\))*use_reentrant["']?\s*[:=]\s*False`,
+	"prepare_model_for_kbit_training(", "prepare_model_for_int8_training(")
 
 // preparing returns the call by which a script's program prepares its model; nil if there is none, or it may not be executed.
 func (r *Run) preparing() *branches.Call {
-	for _, c := range r.Calls("prepare_model_for_kbit_training") {
+	for _, c := range slices.Concat(r.Calls("prepare_model_for_kbit_training"), r.Calls("prepare_model_for_int8_training")) { // the second is PEFT's older name
 		if !c.Undecided {
 			return &c
 		}
@@ -44,7 +45,7 @@ func (r *Run) prepares() bool {
 	return r.preparing() != nil || r.inCode() && prepares.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
-var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")
+var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_(?:kbit|int8)_training\(`, "prepare_model_for_kbit_training(", "prepare_model_for_int8_training(")
 
 // quantizedBySwitch returns the note that a script quantizes weights in a branch that is not taken, or in a way that is
 // not understood.
@@ -60,7 +61,7 @@ func (r *Run) quantizedBySwitch(run map[string]any) []string {
 	return []string{fmt.Sprintf("%s: %s is in the program, but snug cannot tell whether it is used; weights are counted as unquantized, and checkpointing follows the arguments", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
 }
 
-var quantizes = pattern.New(`(?m)^[^#\n]*\b(load_in_[48]bit\s*=\s*True|prepare_model_for_kbit_training\()`, "load_in_4bit", "load_in_8bit", "prepare_model_for_kbit_training(")
+var quantizes = pattern.New(`(?m)^[^#\n]*\b(load_in_[48]bit\s*=\s*True|prepare_model_for_(?:kbit|int8)_training\()`, "load_in_4bit", "load_in_8bit", "prepare_model_for_kbit_training(", "prepare_model_for_int8_training(")
 
 // attendsBySwitch returns a note if a script sets the attention implementation in a branch, or in a call that is not
 // read.
@@ -76,7 +77,7 @@ func (r *Run) attendsBySwitch(run map[string]any) []string {
 	return []string{fmt.Sprintf("%s: %s is in the program, but snug cannot tell whether it is used; sdpa attention is assumed; choose another with --attention", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
 }
 
-var attends = pattern.New(`(?m)^[^#\n]*\b(attn_implementation\s*=\s*["'](?:flash_attention_[23]|eager)["']|use_flash_attention_2\s*=\s*True)`, "attn_implementation", "use_flash_attention_2")
+var attends = pattern.New(`(?m)^[^#\n]*\b(_?attn_implementation\s*=\s*["'](?:flash_attention_[23]|eager)["']|use_flash_attention_2\s*=\s*True|replace_\w*attn\w*\()`, "attn_implementation", "use_flash_attention_2", "replace_")
 
 // inCode reports whether the project's main file is a Python script.
 func (r *Run) inCode() bool {

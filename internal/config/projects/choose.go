@@ -215,9 +215,11 @@ func nearby(main, s *Source) bool {
 	return !has["batch"] && (has["positives"] || has["negatives"])
 }
 
-// follow reads the DeepSpeed configs that the sources name.
+// follow reads the configs that the sources name, and those that these name in turn: an accelerate config may name a
+// DeepSpeed config.
 func (p *Found) follow() error {
-	for _, b := range p.BindingsOf("link") {
+	for n := 0; n < len(p.BindingsOf("link")); n++ {
+		b := p.BindingsOf("link")[n]
 		name, ok := b.Value.(string)
 		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.Bound, func(o Bound) bool { return o.File == name }) {
 			continue

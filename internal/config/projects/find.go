@@ -121,6 +121,7 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	}
 	p.bindProgram()
 	p.bindCalls()
+	p.bindTotal()
 	return nil
 }
 
@@ -203,7 +204,7 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
-			s = cmp.Or(p.startingScript(name), p.configOfScript(name), p.hydraConfig(name), p.parsingProgram(name), p.scriptOfProgram(name), p.onlyStarter(name), p.documentedCommand(name))
+			s = p.sourceOf(name)
 		}
 		if s == nil {
 			return nil, p.silent(name)
@@ -216,6 +217,17 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		p.Notes = append(p.Notes, notes...)
 	}
 	return withoutParts(append(out, p.startedConfigs(out)...)), nil
+}
+
+// sourceOf returns the source of a named file without settings of its own, or nil. The ways to find one are tried in order,
+// because each of them records what it has found.
+func (p *Found) sourceOf(name string) *Source {
+	for _, find := range []func(string) *Source{p.startingScript, p.configOfScript, p.hydraConfig, p.parsingProgram, p.scriptOfProgram, p.onlyStarter, p.documentedCommand} {
+		if s := find(name); s != nil {
+			return s
+		}
+	}
+	return nil
 }
 
 // search looks for sources in the folder.

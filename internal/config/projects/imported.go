@@ -19,7 +19,7 @@ import (
 var importsOf = pattern.New(`(?m)^(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, \t]+)|import[ \t]+([\w., \t]+))`)
 
 const (
-	maxImported = 32 // project modules that are searched per program
+	maxImported = 64 // places of the project's modules that are searched per program
 	maxParsers  = 4  // modules whose flags count as the program's
 )
 
@@ -44,16 +44,17 @@ func withParsers(files Files, name string, d *doc.Document) []tree.Layer {
 	return out
 }
 
-// moduleFiles returns the possible paths of imported modules: first in the program's folder, as in Python, then relative
-// to the project, because a package may be started from a folder above it.
+// moduleFiles returns the possible paths of imported modules: first in the program's folder, as in Python, then in the
+// folders above it, because a package may be started from any of them.
 func moduleFiles(folder string, m []string) (out []string) {
 	add := func(module string) {
 		dots := len(module) - len(strings.TrimLeft(module, "."))
 		file := strings.ReplaceAll(module[dots:], ".", "/") + ".py"
 		if dots > 0 {
 			file = path.Join(folder, strings.Repeat("../", dots-1), file)
-		} else if folder != "." {
-			out = append(out, path.Join(folder, file))
+		}
+		for at := folder; dots == 0 && at != "." && at != "/"; at = path.Dir(at) {
+			out = append(out, path.Join(at, file))
 		}
 		if file = path.Clean(file); !strings.HasPrefix(file, "../") {
 			out = append(out, file)

@@ -47,7 +47,7 @@ func (p *Found) OwnModelClass(e ExecutedProgram) (class, where string) {
 	}
 	for _, m := range append([]ProgramText{e.ProgramText}, modules...) {
 		for _, c := range ownModel.Regexp().FindAllStringSubmatch(m.Text, -1) {
-			if at := inTable(code, c[1]); at >= 0 {
+			if at := max(inTable(code, c[1]), madeAt(code, c[1])); at >= 0 {
 				return c[1], e.LineOf(at)
 			}
 		}
@@ -73,6 +73,15 @@ func inTable(code, class string) int {
 		if !strings.HasPrefix(line, "class ") && !strings.HasPrefix(line, "from ") && !strings.Contains(line, "isinstance(") {
 			return at[0]
 		}
+	}
+	return -1
+}
+
+// madeAt returns the offset where code makes a model of a class from its config, as in model = BertForChoices(config); -1 if
+// it does not.
+func madeAt(code, class string) int {
+	if at := regexp.MustCompile(`(?m)^[ \t]*(?:self\.)?\w*model\w*[ \t]*=[ \t]*(?:\w+\.)*` + regexp.QuoteMeta(class) + `\(`).FindStringIndex(code); at != nil {
+		return at[0]
 	}
 	return -1
 }

@@ -32,7 +32,9 @@ func (p *Found) bindProgram() {
 	}
 	given := map[string]bool{}
 	for _, b := range p.Bound {
-		given[b.Setting] = true
+		if b.Value != Auto || !b.Source.System.Tied { // DeepSpeed's "auto" leaves the value to the program
+			given[b.Setting] = true
+		}
 	}
 	s.rankGiven = given["lora.rank"]
 	found, err := s.Bind()

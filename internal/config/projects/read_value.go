@@ -27,6 +27,16 @@ type Phase struct {
 	Count int // forward passes per optimizer step
 }
 
+// isPlaceholder reports whether a value only shows where users write their own: ..., <batch size>, TO_BE_FILLED.
+func isPlaceholder(text string) bool {
+	word := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text))
+	switch word {
+	case "tobefilled", "fillme", "todo", "changeme":
+		return true
+	}
+	return len(text) > 1 && (strings.Trim(text, ".") == "" || text[0] == '<' && text[len(text)-1] == '>')
+}
+
 // valueReader reads the values of a key.
 type valueReader struct{ *systems.Key }
 
@@ -37,7 +47,7 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	if v.Kind == doc.Null && k.Kind != systems.Word || at.Computed != "" {
 		return nil, nil
 	}
-	if v.Data == requiredLater {
+	if text, is := v.Data.(string); v.Data == requiredLater || is && isPlaceholder(text) && k.Kind != systems.Word && k.Kind != systems.Present {
 		return nil, nil
 	}
 	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != systems.Word && k.Kind != systems.Present {
@@ -205,6 +215,9 @@ func (k valueReader) readSwitch(at tree.Place) (any, error) {
 	if !ok && is {
 		means, known := k.Understand(text) // a word that names a method also turns the switch on
 		on, ok = means == "true", known
+		if !ok && strings.HasSuffix(text, ".py") { // the program after a launcher's last flag: --use_deepspeed train.py
+			on, ok = true, true
+		}
 	}
 	switch {
 	case !ok && is && k.Setting == "checkpointing": // one_in_four

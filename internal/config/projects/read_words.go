@@ -70,7 +70,10 @@ func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 		if !ok {
 			return nil, k.wrong(at)
 		}
-		names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+		if inner, list := strings.CutPrefix(text, "["); list {
+			text = strings.TrimSuffix(inner, "]") // Fire's list: [q_proj,v_proj]
+		}
+		names := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", '\"", r) })
 		return append(names, at.Value.More...), nil
 	}
 	names := []string{}

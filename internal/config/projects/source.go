@@ -75,6 +75,9 @@ func matches(a *systems.System, t tree.Tree) bool {
 	if a.ByName {
 		return len(candidates(a, t)) > 0
 	}
+	if a.Lacks != "" && len(t.Expand(a.Lacks)) > 0 {
+		return false
+	}
 	return slices.ContainsFunc(a.Signs, func(group string) bool {
 		for _, sign := range strings.Fields(group) {
 			if len(t.Expand(sign)) == 0 {

@@ -84,6 +84,7 @@ func hfKeys() []Key {
 		{Setting: "eval.when", Path: "evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
 		{Setting: "eval.when", Path: "do_eval", Kind: Switch, Means: "end", Source: "transformers' examples: run_clm.py evaluates after training"},
 		either("torch_compile", compiles, hfArgs),
+		less("adafactor", "replaces the optimizer with Adafactor, which keeps less", hfArgs+" (until 4)"),
 		{Setting: "noted", Path: "predict_with_generate", Kind: Switch, Means: generates, Then: mayTakeMore, Source: "transformers: Seq2SeqTrainingArguments"},
 		paged("optim", hfArgs),
 	}, deepspeedWithin(), ligerKeys(hfArgs))

@@ -22,7 +22,8 @@ var wordsOf = map[string]string{
 	"rollout": samplesFirst, "critic": samplesFirst,
 	"gkd": distils, "kd": distils, "opd": distils, "minillm": distils, "teacher": distils,
 	"distill": distils, "distil": distils, "distillation": distils, "distilling": distils,
-	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts, "simcse": comparesTexts,
+	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts, "simcse": comparesTexts, "contrastive": comparesTexts,
+	"pyreft": intervenes, "pyvene": intervenes,
 }
 
 // programWords are words that stand for an objective only in the names of programs, because models and layers
@@ -50,7 +51,7 @@ func ObjectiveOfProgram(name string) (word, does string) {
 
 // onlyNames are words that stand for an objective in the name of a program, folder or class but mean something
 // else in a key: rm is a command.
-var onlyNames = []string{"rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
+var onlyNames = []string{"contrastive", "rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
 
 // ObjectiveOf returns the word of a name that stands for an objective, and what that objective does; does is ""
 // for a loss over tokens, and word is "" if the name contains no such word. The last word takes precedence, but a
@@ -160,6 +161,7 @@ var otherModels = []Term{
 	{"reward_func", samplesFirst}, {"reward_weights_", samplesFirst}, {"pref_", comparesPairs}, {"train_group_size_", comparesTexts}, {"passage_", comparesTexts}, {"query_max_len_", comparesTexts},
 	{"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
 	{"pooling_mode_", comparesTexts}, {"pre_seq_len_", ownPrefix},
+	{"vision_tower_", ownImages}, {"mm_projector_", ownImages}, {"tune_mm_mlp_adapter_", ownImages}, {"pretrain_mm_mlp_adapter_", ownImages}, {"mm_vision_", ownImages},
 }
 
 // NamesData reports whether a section's name says that its keys are about data: dataset_mixer has the names of data sets.
@@ -175,6 +177,7 @@ var (
 	}
 	ofOthers = []string{
 		"model", "dataset", "data", "run", "project", "experiment", "exp", "group", "hub", "repo", "tokenizer", "tag", "wandb", "logger", "output", "optimizer", "scheduler", "job", "save", "file", "collator",
+		"ckpt", "checkpoint", "teacher", "student", "weights", "resume", "load",
 	}
 )
 
@@ -204,6 +207,7 @@ func NamesMethod(key string) bool {
 var otherHeads = []Term{
 	{"seq_cls", Classifies}, {"sequence_classification", Classifies}, {"text_classification", Classifies}, {"regression", Classifies},
 	{"token_cls", "Classifies tokens"}, {"token_classification", "classifies tokens"}, {"ner", "classifies tokens"},
+	{"text_regression", Classifies}, {"extractive_qa", "marks answers in a text"}, {"extractive_question_answering", "marks answers in a text"},
 	{"question_ans", "marks answers in a text"}, {"question_answering", "marks answers in a text"},
 	{"multiple_choice", "runs every choice of a sample"}, {"feature_extraction", comparesTexts},
 	{"embedding", comparesTexts}, {"embeddings", comparesTexts}, {"infonce", comparesTexts}, {"contrastive", comparesTexts},

@@ -13,7 +13,9 @@ const (
 	comparesTexts   = "compares texts by their embeddings, several for each sample"
 	withoutBackward = "estimates gradients from forward passes, without a backward pass"
 	denoises        = "trains a diffusion model"
+	intervenes      = "trains interventions in a frozen model's hidden states"
 	ownPrefix       = "trains a prefix of keys and values with the program's own code"
+	ownImages       = "adds an image encoder and a projection with the program's own code"
 	notTokens       = "is not an objective that snug knows"
 )
 

@@ -34,7 +34,8 @@ func plainKeys() []Key {
 	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU", Short: true}, "batch")
 	add(Key{Setting: "accumulation", Kind: Schedule, Unit: "forward passes by epoch"}, "gradient_accumulation.scheduling", "accumulation_schedule")
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forward passes"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
-		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum", "grad_acc_steps", "grad_acc", "acc_steps", "accum_iter")
+		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum", "grad_acc_steps", "grad_acc", "acc_steps", "accum_iter",
+		"gradient_accumulate_every", "grad_accum_every", "gradient_accumulate_steps")
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forward passes", Short: true}, "accumulation", "accumulate", "accum")
 	add(Key{Setting: "effective", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs"}, "global_batch_size", "effective_batch_size", "total_batch_size")
 	add(Key{Setting: "precision", Kind: Word, Words: lightningOnly, Reads: plainPrecision}, "precision")
@@ -55,7 +56,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "optimizer", Kind: Word, Words: torchClasses, Reads: anyOptimizer, Beside: fusedSwitch("fused", torchFused)}, "optimizer._target_")
 	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer", "optimizer_type")
 	add(Key{Setting: "optimizer", Kind: Word, Words: hfOptimizers, Reads: anyOptimizer}, "optim")
-	add(Key{Setting: "attention", Kind: Word, Words: hfAttention}, "attn_implementation")
+	add(Key{Setting: "attention", Kind: Word, Words: hfAttention}, "attn_implementation", "_attn_implementation")
 	add(Key{Setting: "attention", Kind: Switch, Means: "flash"}, "use_flash_attn", "use_flash_attention", "use_flash_attention_2")
 	add(Key{Setting: "liger", Kind: Switch}, "use_liger_kernel", "enable_liger_kernel", "use_liger")
 	add(Key{Setting: "clip", Kind: Above0}, "max_grad_norm", "gradient_clip_val", "clip_grad_norm", "grad_clip")

@@ -55,7 +55,7 @@ func shellKeys() []Key {
 		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // otherwise a part of a dataset: ro-en,
 	}
 	out = slices.Concat(out, launcherKeys(), at("**.", shellUnsimulated(megatron, swift)...))
-	return append(out, plainKeys()...)
+	return append(out, slices.DeleteFunc(plainKeys(), func(k Key) bool { return k.Path == "**._attn_implementation" })...) // an argument in code only
 }
 
 // launcherKeys returns the flags and variables of launchers, which take precedence over any program's.
@@ -103,6 +103,7 @@ func shellUnsimulated(megatron, swift string) []Key {
 		less("use_badam", "trains one block of layers at a time", llamaFactoryArgs),
 		either("use_unsloth", "replaces layers with its own kernels", llamaFactoryArgs),
 		either("torch_compile", compiles, hfArgs),
+		less("adafactor", "replaces the optimizer with Adafactor, which keeps less", hfArgs+" (until 4)"),
 		paged("optim", hfArgs),
 		splits("tensor_model_parallel_size", megatron),
 		splits("pipeline_model_parallel_size", megatron),

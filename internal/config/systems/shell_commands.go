@@ -12,7 +12,7 @@ import (
 var shellCommands = Commands{
 	Starts: []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
 	Refuses: []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts"},
-		{startsFairseq, "builds fairseq's own models"}},
+		{startsFairseq, "builds fairseq's own models"}, {startsVerl, "trains with verl's own loop over FSDP"}},
 	Parses:      []Started{{parsesSFT, &trl}, {trlScript.Makes, &trl}, {hfScript.Makes, &hf}, {parsesHF, &hf}},
 	Flag:        TrainerBatch,
 	Trainer:     &hf,
@@ -30,6 +30,9 @@ var (
 	startsMegatron = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(megatron\s+(?:sft|pt|rlhf)|swift/cli/_megatron/\w+\.py)\b`, "megatron")
 	startsRLHF     = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(swift\s+rlhf|swift/cli/rlhf\.py)\b`, "swift")
 )
+
+// startsVerl matches verl's programs for supervised training. They shard with FSDP, pack tokens, and take the batch of all GPUs.
+var startsVerl = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(verl[./]trainer[./](?:fsdp_)?sft_trainer\w*)`, "sft_trainer")
 
 // startsFairseq matches fairseq's commands and the programs that they run.
 var startsFairseq = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(fairseq-(?:hydra-)?train|fairseq_cli/(?:hydra_)?train\.py)\b`, "fairseq")

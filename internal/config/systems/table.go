@@ -122,6 +122,8 @@ type System struct {
 	// Signs identify the system's files: a file must have all keys of one of these groups. A step of a path may be
 	// *; "a=b" requires the value b.
 	Signs []string
+	// Lacks is a key that the system does not have, although programs with keys like its own do; "" for none.
+	Lacks string
 	// Tied is for files that are read together with others and must agree with them: DeepSpeed's and
 	// accelerate's.
 	Tied bool
@@ -144,7 +146,7 @@ type System struct {
 // All returns every system, most specific first: if a file matches several, the first is used.
 func All() []*System {
 	return []*System{
-		&gptNeoX, &deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &olmo, &composer,
+		&gptNeoX, &deepspeed, &accelerate, &autotrain, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &olmo, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
 		&xtuner, &lightning, &qloraScript, &trlScript, &hfScript, &nanogptOwn, &nanogpt,
 		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &diffusers, &diffusersAdapters, &shell, &plain,

@@ -25,7 +25,8 @@ var trl = System{
 		"per_device_train_batch_size dataset_mixer", "per_device_train_batch_size dataset_mixture", "per_device_train_batch_size chat_template", "per_device_train_batch_size use_flash_attention_2",
 		"per_device_train_batch_size num_generations", "per_device_train_batch_size center_rewards_coefficient",
 	},
-	Keys: keysOf(trlKeys),
+	Lacks: "use_lora", // in the files of programs that pass transformers' arguments and their own to a parser
+	Keys:  keysOf(trlKeys),
 
 	Behavior: Behavior{UsesTRL: true, RefusesTwoSwitches: true},
 	Loading: Loading{
