@@ -159,7 +159,9 @@ func (f *FSDP) Leave(out *shadow.Tensor) {
 
 // Root has the hooks before and after a whole model's forward.
 type Root interface {
+	// Enter begins the forward.
 	Enter()
+	// Leave ends it, with its result.
 	Leave(out *shadow.Tensor)
 }
 
