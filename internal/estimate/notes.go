@@ -63,6 +63,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which was added in 2.6; it is simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
 	}
+	out = append(out, shardedAnswersNotes(s)...)
 	out = append(out, evaluationNotes(s)...)
 	if s.Compile && s.Model.Program == nil {
 		out = append(out, "torch.compile is not simulated: the figures are for eager mode, which usually takes more memory, because fused ops keep fewer activations, but sometimes less")
@@ -125,6 +126,19 @@ func reentrantNotes(s *setup.Setup) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("reentrant checkpointing is not simulated with %s; the figures are for use_reentrant=False and may be too low", s.DistKind())}
+}
+
+// shardedAnswersNotes returns notes on loops that compare answers, if they are sharded over several GPUs.
+func shardedAnswersNotes(s *setup.Setup) []string {
+	switch {
+	case s.Dist == nil || !setup.ComparesAnswers(s.Loop) || s.Model.Program != nil:
+		return nil
+	case s.DistKind() == setup.Zero3:
+		return []string{"DeepSpeed's ZeRO-3 gathers and reduces at slightly other times than simulated here; the run may need up to 3 % more than shown"}
+	case s.DistKind() == setup.FSDP1 && s.LoRA != nil:
+		return []string{"PEFT casts the inputs of its adapters to float32 under FSDP1, which is not counted; the run may need 3 % more than shown"}
+	}
+	return nil
 }
 
 // evaluationNotes returns notes on the parts of an evaluation that are not counted.

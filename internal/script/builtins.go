@@ -74,6 +74,7 @@ var register = sync.OnceFunc(func() {
 	registerAfterwards()
 	registerPictures()
 	registerPreferences()
+	registerSeveralCards()
 	registerCompletions()
 	registerPEFT()
 	registerQuantization()

@@ -31,7 +31,6 @@ func registerPreferences() {
 		"is_adapted":            isAdapted,
 		"compares_with":         comparesWith,
 		"no_dropout":            noDropout,
-		"spread":                spread,
 		"trl_release":           func(in *interpreter, _ arguments) value { return in.Settings["trl"] },
 	} {
 		natives["snug."+name] = f
@@ -319,8 +318,12 @@ func likeNetwork(in *interpreter, a arguments) value {
 		return nil
 	}
 	out := &network{dtype: n.dtype, casted: n.casted, loading: n.loading, config: n.config}
-	out.loading.Adapters, out.loading.Unadapted, out.loading.Loaded = nil, true, true
+	out.loading.Adapters, out.loading.Unadapted, out.loading.Loaded = nil, true, in.mapped()
 	out.mode.Eval, out.mode.NoCache = true, n.mode.NoCache
+	if !in.mapped() {
+		out.made(in)
+		return out
+	}
 	out.there(in)
 	return out
 }
@@ -350,14 +353,6 @@ func backbone(in *interpreter, a arguments) value {
 func isAdapted(_ *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	return ok && n.adapted
-}
-
-// spread implements snug.spread(model): accelerate wraps the model for several GPUs.
-func spread(in *interpreter, a arguments) value {
-	for _, n := range networks(a.or(0, "model", nil)) {
-		n.there(in).Spread()
-	}
-	return nil
 }
 
 // noDropout implements disable_dropout_in_model.

@@ -17,6 +17,7 @@ import (
 	"snug/internal/family"
 	"snug/internal/pysrc"
 	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 )
 
 // Net is the model of a run, on the card.
@@ -30,8 +31,17 @@ type Net interface {
 	// ToHost is model.cpu(), and ToCard moves the model back.
 	ToHost()
 	ToCard()
-	// Spread wraps the model for several GPUs, if the run has several.
-	Spread()
+	// Spread wraps the trained model for several GPUs, if the run has several, and SpreadFrozen another one. The optimizer
+	// has two groups of parameters: with the weight decay that decays reports, and without.
+	Spread(decays func(p *shadow.Tensor) bool) error
+	SpreadFrozen()
+	// Around returns the optimizer that the wrapper puts around o.
+	Around(o train.Optimizer) train.Optimizer
+	// Enter and Leave are called before and after a forward with which a trainer has replaced the model's own.
+	Enter()
+	Leave(out *shadow.Tensor)
+	// Boundary tells the wrapper whether the next backward is the last one before an update.
+	Boundary(last bool)
 	// Free drops the model's references to its parameters and buffers.
 	Free()
 	// Call runs forward. The caller owns the results.

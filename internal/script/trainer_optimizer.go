@@ -76,6 +76,7 @@ func trainerOptimizer(in *interpreter, a arguments) value {
 	o := in.optimizerOver(name, a.or(0, "params", nil)).(*optimizerValue)
 	for _, n := range networks(a.or(-1, "model", nil)) {
 		train.Widen(o.opt, embeddings(n.there(in))) // bitsandbytes keeps no 8-bit states for embeddings
+		o.opt = n.there(in).Around(o.opt)
 	}
 	return o
 }

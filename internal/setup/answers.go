@@ -65,10 +65,24 @@ func SimulatesTRL(loop string, release int) bool {
 	return release >= TRLLossRelease
 }
 
-// FollowsOverGPUs reports whether the loop is simulated on several GPUs: with DDP, loops that compare answers are. DDP
-// does not wrap the reference model.
+// sharded lists the loops that compare answers and are simulated with each kind of sharding; with DDP all are.
+var sharded = map[string][]string{
+	DPOLoop:    {FSDP1, FSDP2, FSDP2NoReshard, Zero1DeepSpeed, Zero2, Zero3},
+	KTOLoop:    {FSDP1, FSDP2, FSDP2NoReshard, Zero1DeepSpeed, Zero2, Zero3},
+	RewardLoop: {FSDP1, FSDP2, FSDP2NoReshard, Zero1DeepSpeed, Zero2, Zero3},
+	ORPOLoop:   {Zero1DeepSpeed, Zero2, Zero3},
+	CPOLoop:    {Zero1DeepSpeed, Zero2, Zero3},
+	GRPOLoop:   {Zero1DeepSpeed, Zero2},
+}
+
+// SimulatedOver reports whether a loop that compares answers is simulated on several GPUs with a kind of data parallelism.
+func SimulatedOver(loop, kind string) bool {
+	return ComparesAnswers(loop) && (kind == DDP || slices.Contains(sharded[loop], kind))
+}
+
+// FollowsOverGPUs reports whether the loop is simulated on several GPUs, as loops that compare answers are.
 func (s *Setup) FollowsOverGPUs() bool {
-	return s.Script != nil && ComparesAnswers(s.Script.Name) && s.Script.Name != GRPOLoop && s.DistKind() == DDP
+	return s.Script != nil && SimulatedOver(s.Script.Name, s.DistKind())
 }
 
 // DependsOnTRL reports whether the simulation of the run may depend on the release of TRL.
@@ -85,10 +99,14 @@ func (s *Setup) completeAnswers(loop string) error {
 	switch {
 	case !slices.Contains(s.Model.facts().Heads, family.CausalLM):
 		return Wrong("{loop} %s trains causal language models, but %s is not one", loop, s.Model.Title())
-	case s.Dist != nil && loop == GRPOLoop:
-		return Wrong("{loop} %s is simulated on one GPU only; remove {dist}, or measure it: snug profile -- <your command>", loop)
 	case s.Dist != nil && !s.FollowsOverGPUs():
-		return Wrong("{loop} %s is simulated on one GPU and with DDP, but not with {dist.kind} %s; choose {dist.kind=ddp}, or measure it: snug profile -- <your command>", loop, s.Dist.Kind)
+		return Wrong("{loop} %s is not simulated with {dist.kind} %s, but with: %s; choose one of them, or measure it: snug profile -- <your command>", loop, s.Dist.Kind, spaced(append([]string{DDP}, sharded[loop]...)))
+	case s.shards() && s.Quantization != nil:
+		return Wrong("{loop} %s with quantized weights is not simulated with {dist.kind} %s; choose {dist.kind=ddp}, or measure it: snug profile -- <your command>", loop, s.Dist.Kind)
+	case s.shards() && s.LoRA != nil && s.DistKind() == Zero3:
+		return Wrong("{loop} %s with adapters is not simulated with {dist.kind} zero3; choose {dist.kind=zero2}, or measure it: snug profile -- <your command>", loop)
+	case s.shards() && s.Versions.TRLRelease() < TRLLossRelease:
+		return Wrong("{loop} %s is not simulated with {dist.kind} %s and TRL %s; remove {versions.trl}, or measure it: snug profile -- <your command>", loop, s.Dist.Kind, s.Versions.TRL)
 	case !SimulatesTRL(loop, s.Versions.TRLRelease()):
 		return Wrong("{loop} %s is not simulated with TRL %s; remove {versions.trl}, or measure it: snug profile -- <your command>", loop, s.Versions.TRL)
 	case s.Reference == ReferenceBefore && s.Versions.TRLRelease() <= lastTRLDPOLogits:
@@ -107,6 +125,9 @@ func (s *Setup) completeAnswers(loop string) error {
 	}
 	return nil
 }
+
+// shards reports whether the run uses several GPUs with anything other than DDP.
+func (s *Setup) shards() bool { return s.Dist != nil && s.DistKind() != DDP }
 
 // checkAnswers returns an error for answer settings with a loop that has no answers. A script has its own reference.
 func (s *Setup) checkAnswers() error {

@@ -198,7 +198,7 @@ func (s *Setup) DistKind() string {
 // the last. Trainers based on accelerate do this (accelerate 1.15, accelerator.py: no_sync; transformers 5.17,
 // trainer.py), and so does LitGPT (fabric.no_backward_sync).
 func (s *Setup) HoldsGradients() bool {
-	return s.Dist.FSDP() && s.Accumulation > 1 && slices.Contains([]string{"trainer", "accelerate", "trl", LitGPTLoop}, s.Loop)
+	return s.Dist.FSDP() && s.Accumulation > 1 && (ComparesAnswers(s.Loop) || slices.Contains([]string{"trainer", "accelerate", "trl", LitGPTLoop}, s.Loop))
 }
 
 // MixesUnits reports whether FSDP1's units are the model's blocks, with trained adapters among frozen weights. The

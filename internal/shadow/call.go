@@ -100,6 +100,29 @@ func (w *World) Wrap(at string, g Wrapper) {
 	w.wrapped[at] = g
 }
 
+// Wrapped runs body with a set of wrappers of its own, for a second model with modules at the same paths.
+func (w *World) Wrapped(by map[string]Wrapper, body func()) {
+	was := w.wrapped
+	w.wrapped = by
+	defer func() { w.wrapped = was }()
+	body()
+}
+
+// OnRead makes Read call f for a parameter whose memory is not always there.
+func (w *World) OnRead(p *Tensor, f func()) {
+	if w.reads == nil {
+		w.reads = map[*Tensor]func(){}
+	}
+	w.reads[p] = f
+}
+
+// Read is called before code outside of a parameter's module uses the parameter.
+func (w *World) Read(p *Tensor) {
+	if f := w.reads[p]; f != nil {
+		f()
+	}
+}
+
 // OnGrad makes the world call f whenever a leaf receives a gradient.
 func (w *World) OnGrad(f func(leaf *Tensor)) { w.afterGrad = f }
 

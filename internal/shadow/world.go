@@ -68,6 +68,7 @@ type World struct {
 
 	afterBackward func()              // called when the whole backward has run
 	wrapped       map[string]Wrapper  // wrappers by module path
+	reads         map[*Tensor]func()  // see OnRead
 	dropoutState  bool                // the random state of recurrent layers exists
 	around        map[string]Around   // functions called in place of modules, by module path
 	only          *capturing          // what a call of grad needs; nil in a full backward

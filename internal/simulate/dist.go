@@ -25,9 +25,18 @@ func (r *run) distribute() error {
 	r.params = r.builder.Trainable()
 	r.mine, r.trained = r.params, r.params
 	d := r.s.Dist
-	if d == nil || r.calling != nil { // a script wraps its model once it is on the card
+	if d == nil || r.calling != nil { // a script wraps its model later
 		return nil
 	}
+	if err := r.wrap(d); err != nil {
+		return err
+	}
+	r.w.Trace.Add(stream.EmptyCache, 0, 0) // the cache left by wrapping is emptied before training
+	return nil
+}
+
+// wrap wraps the model that the run trains.
+func (r *run) wrap(d *setup.Dist) error {
 	if err := d.Simulated(); err != nil {
 		return err
 	}
@@ -55,10 +64,10 @@ func (r *run) distribute() error {
 	case setup.Zero1:
 		r.mine = train.ZeroPartition(r.params, shard)
 	case setup.Zero1DeepSpeed:
-		z := train.NewZero1(r.builder, shard)
+		z := train.NewZero1(r.builder, shard, r.groups...)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	case setup.Zero2:
-		z := train.NewZero2(r.builder, shard)
+		z := train.NewZero2(r.builder, shard, r.groups...)
 		r.wrapper, r.params, r.mine = z, z.Masters(), z.Masters()
 	case setup.Zero3:
 		z := train.NewZero3(r.builder, shard)
@@ -66,8 +75,6 @@ func (r *run) distribute() error {
 	default:
 		return fmt.Errorf("dist.kind %q is not known; known: %s", d.Kind, strings.Join(setup.DistKinds, ", "))
 	}
-	// The cache left by wrapping is emptied before training.
-	r.w.Trace.Add(stream.EmptyCache, 0, 0)
 	return nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"snug/internal/setup"
 	"snug/internal/shadow"
 	"snug/internal/shadow/nn"
-	"snug/internal/shadow/train"
 )
 
 // Follows reports whether a setup's loop is followed from a script. On several GPUs only some loops are.
@@ -178,6 +177,7 @@ func settings(s *setup.Setup) map[string]any {
 		"model": strings.TrimPrefix(cmp.Or(s.Model.Name, s.Model.Family()), "torchvision/"), "batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
 		"positives": s.Positives, "negatives": s.Negatives, "precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
 		"seq": s.Seq, "completion": s.Completion, "reference": s.Reference, "compares_with": s.ComparesWith(), "trl": s.Versions.TRLRelease(), "lora": s.LoRA != nil,
+		"dist": distOf(s),
 	}
 }
 
@@ -279,7 +279,7 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	say(s.Accumulation > 1 && per != s.Accumulation && !s.Changed("accumulation"), "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
 	say(s.Accumulation > 1 && per == 1 && s.Changed("accumulation"), "the script updates after every backward pass, so the figures do not include the gradients that accumulation %d keeps, and may be too low", s.Accumulation)
 	say(s.Clip && !res.Clips, "the script does not clip gradients, so the figures do not include clipping")
-	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "the script does not use autocast, so the figures do not include it")
+	say(autocastType(s.Precision) != shadow.None && !res.Autocasts && !s.Dist.DeepSpeed(), "the script does not use autocast, so the figures do not include it")
 	lever := s.Changed("precision") && autocastType(s.Precision) == shadow.None // this change has no effect under the script's autocast, so no plan contains it
 	say(s.Overrides("precision") && !lever && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)
 	return out
@@ -402,25 +402,9 @@ type net struct {
 	config  *family.Config
 	params  []*shadow.Tensor
 	builder *nn.Builder
-	wrapper wrapper // DDP around the model, if there is one
-}
-
-// Spread wraps the model in DDP, on several GPUs.
-func (n *net) Spread() {
-	d := n.r.s.Dist
-	if d == nil || n.wrapper != nil {
-		return
-	}
-	n.wrapper = train.NewDDP(n.builder, d.Mesh.Size(setup.Data), d.BucketView)
-	n.r.wrapper = n.wrapper
-}
-
-// forward runs the model through its wrapper. Without gradients, DDP does nothing.
-func (n *net) forward(loss func() *shadow.Tensor) *shadow.Tensor {
-	if n.wrapper == nil || !n.r.w.GradEnabled() {
-		return loss()
-	}
-	return n.wrapper.Forward(loss)
+	wrapper wrapper                   // around the model, on several GPUs
+	entered bool                      // its forward runs, begun by Enter
+	hooks   map[string]shadow.Wrapper // a reference model's own hooks on its modules
 }
 
 // ToHost is model.cpu().
@@ -516,7 +500,7 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 		n.shape.Batch = input.Size(0)
 	}
 	r.w.Eval, r.w.Undropped, r.w.Unadapted = mode.Eval, mode.Undropped, mode.Unadapted
-	out.Loss = n.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
+	out.Loss = n.forward(func() *shadow.Tensor { return n.model.Loss(b) }, &out).Hold()
 	r.w.Eval, r.w.Unadapted = false, false
 	if e := r.s.Evaluation; e != nil && mode.Eval && out.Logits != nil {
 		e.Learn(out.Logits.Bytes())

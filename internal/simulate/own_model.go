@@ -22,6 +22,9 @@ func (r *run) count(res *Result) {
 			res.Trainable = numel(r.trained)
 		}
 		around := r.around()
+		if r.wrapper != nil && r.calling != nil { // what the optimizer updates are parts of the model's own parameters
+			around = nil
+		}
 		trained = append(trained[:len(trained):len(trained)], around...)
 		res.Params += numel(around)
 		res.Trainable += numel(around)

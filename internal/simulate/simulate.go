@@ -106,14 +106,15 @@ type run struct {
 	own         []*shadow.Tensor // parameters trained by a script
 	backwards   int              // backward passes per update of a script
 	model       family.Model
-	shape       *family.Shape    // shape of the current micro-batch
-	prefix      *family.Prefix   // the cache that each forward of the model begins with
-	script      family.Scripted  // the model, if it has its own training script
-	names       loopNames        // variables of the training script
-	wrapper     wrapper          // wrapper of the model on several GPUs
-	params      []*shadow.Tensor // parameters passed to the optimizer
-	mine        []*shadow.Tensor // the parameters that this process updates
-	trained     []*shadow.Tensor // trained parameters of a model on several GPUs, before sharding
+	shape       *family.Shape      // shape of the current micro-batch
+	prefix      *family.Prefix     // the cache that each forward of the model begins with
+	script      family.Scripted    // the model, if it has its own training script
+	names       loopNames          // variables of the training script
+	wrapper     wrapper            // wrapper of the model on several GPUs
+	params      []*shadow.Tensor   // parameters passed to the optimizer
+	mine        []*shadow.Tensor   // the parameters that this process updates
+	trained     []*shadow.Tensor   // trained parameters of a model on several GPUs, before sharding
+	groups      [][]*shadow.Tensor // the optimizer's groups of them, for a script's model under DeepSpeed
 	opt         train.Optimizer
 	scaler      *train.GradScaler                // loss scaler, for amp-fp16
 	at          int                              // the current step

@@ -19,10 +19,11 @@ import (
 // standinObjective is a run that compares answers, which the real libraries ran on the stand-in for a GPU
 // (testdata/standin), and the setup of the same run.
 type standinObjective struct {
-	ID       string         `json:"id"`
-	Setup    map[string]any `json:"setup"`
-	Reserved float64        `json:"reserved_within"` // limit in percent, if blocks are placed differently; the default is 0.5
-	Recorded struct {
+	ID        string         `json:"id"`
+	Setup     map[string]any `json:"setup"`
+	Reserved  float64        `json:"reserved_within"`  // limit in percent, if blocks are placed differently; the default is 0.5
+	Allocated float64        `json:"allocated_within"` // limit in percent, if DeepSpeed or FSDP gathers at other times; the default is 0.2
+	Recorded  struct {
 		Allocated, Reserved uint64
 	} `json:"recorded"`
 }
@@ -84,7 +85,7 @@ func TestStandinObjectives(t *testing.T) {
 			peaks := played(t, res)
 			off := func(got, want uint64) float64 { return 100 * (float64(got)/float64(want) - 1) }
 			reserved, allocated := off(peaks.PeakReserved, row.Recorded.Reserved), off(peaks.PeakAllocated, row.Recorded.Allocated)
-			if math.Abs(reserved) > max(row.Reserved, 0.5) || math.Abs(allocated) > 0.2 {
+			if math.Abs(reserved) > max(row.Reserved, 0.5) || math.Abs(allocated) > max(row.Allocated, 0.2) {
 				t.Errorf("reserved bytes are off by %+.2f %%, allocated bytes by %+.2f %%", reserved, allocated)
 			}
 			t.Logf("allocated %+.3f %%, reserved %+.3f %% %v", allocated, reserved, s.Script.Notes())

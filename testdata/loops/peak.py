@@ -22,7 +22,7 @@ def main():
     import torch
 
     if snapshot:
-        torch.cuda.memory._record_memory_history(max_entries=2_000_000, stacks="python")
+        torch.cuda.memory._record_memory_history(max_entries=2_000_000, stacks="python", context="alloc")
     sys.argv, error = rest, None
     sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
     try:

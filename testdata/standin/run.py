@@ -9,6 +9,7 @@ lib.standin_plant.argtypes = lib.standin_workspace.argtypes = [ctypes.c_int64]
 WHOLE = {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
 LIMIT = 1 << 24
 aten = torch.ops.aten
+empty = torch.empty  # DeepSpeed replaces it while a model is made
 ALLOC_ONLY = {aten.empty, aten.empty_like, aten.new_empty, aten.empty_strided, aten.new_empty_strided}
 COMPARED = {aten.ge, aten.gt, aten.le, aten.lt, aten.isnan, aten.isinf}
 
@@ -17,9 +18,9 @@ def host(t):
     """Returns a CPU tensor over the same memory as a CUDA tensor."""
     st = t.untyped_storage()
     n = st.nbytes()
-    if n == 0: return torch.empty(t.shape, dtype=t.dtype)
+    if n == 0: return empty(t.shape, dtype=t.dtype)
     raw = torch.frombuffer((ctypes.c_uint8 * n).from_address(st.data_ptr()), dtype=torch.uint8)
-    return torch.empty(0, dtype=t.dtype).set_(raw.untyped_storage(), t.storage_offset(), t.shape, t.stride())
+    return empty(0, dtype=t.dtype).set_(raw.untyped_storage(), t.storage_offset(), t.shape, t.stride())
 
 
 def known(t):

@@ -19,9 +19,23 @@ import (
 // answersLoop returns the loop of a trainer that compares answers, determined from keys that only it has or from the
 // names of the file and its folders; "" if the run trains on tokens or its loop is not simulated.
 func (r *Run) answersLoop() string {
-	if r.Primary == nil || len(r.Trainer().AnswerLoops) == 0 || r.shards() {
+	if r.Primary == nil || len(r.Trainer().AnswerLoops) == 0 {
 		return ""
 	}
+	if loop := r.comparingLoop(); !r.shards() || r.simulatesSharded(loop) {
+		return loop
+	}
+	return ""
+}
+
+// simulatesSharded reports whether a loop that compares answers is simulated with the files' kind of sharding.
+func (r *Run) simulatesSharded(loop string) bool {
+	kind, _ := r.ValueOrDefault("dist.kind").(string)
+	return setup.SimulatedOver(loop, r.fsdpKind(kind))
+}
+
+// comparingLoop is answersLoop on one GPU or with DDP.
+func (r *Run) comparingLoop() string {
 	if r.statesObjective() {
 		return r.statedLoop()
 	}

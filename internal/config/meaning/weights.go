@@ -88,7 +88,7 @@ func (r *Run) heldIn(out map[string]any) string {
 // weightsInTraining returns the types of weights and arithmetic once weights are loaded. DeepSpeed casts all
 // weights to its 16-bit type and keeps float32 copies of the trained ones (deepspeed 0.19, runtime/engine.py).
 // LLaMA-Factory always casts trained weights to float32 (llamafactory 0.9.5, model/adapter.py: init_adapter); accelerate
-// does so under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model).
+// does so under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py: fsdp2_prepare_model), except for TRL's reference models.
 func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, arithmetic string) {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	kind, _ := r.Value("dist.kind").(string)
@@ -97,7 +97,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 		return "", cast
 	case r.deepspeed() && autocast && r.World() > 1:
 		return cast, precision
-	case r.deepspeed(), !adapts && (r.Trainer().CastsTrained && r.Value("uncast") != true || autocast && strings.HasPrefix(kind, "fsdp")):
+	case r.deepspeed(), !adapts && (r.Trainer().CastsTrained && r.Value("uncast") != true || autocast && strings.HasPrefix(kind, "fsdp") && r.answersLoop() == ""):
 		return "", precision
 	case autocast, held == "":
 		return held, precision

@@ -32,6 +32,7 @@ type zero struct {
 	averaged  *shadow.Tensor // this process's part of the gradients, for the step
 	partition int            // number of elements in averaged
 	slices    []int          // number of elements of each gradient in averaged
+	pieces    []int          // number of gradients in this process's part of each group; nil if it does not matter
 	keeps     bool           // averaged is kept between steps
 }
 
@@ -48,15 +49,20 @@ func (z *zero) flat(c shadow.Component, n int, dt shadow.DType) *shadow.Tensor {
 // zero gradient with which DeepSpeed sets up its optimizer.
 func (z *zero) addMasters(through shadow.DType, groups ...int) {
 	for _, n := range groups {
-		copied := z.w.Empty(shadow.Dims(n), through).Hold()
-		if z.dtype != shadow.Float32 {
-			copied = shadow.Replace(copied, z.w.Empty(shadow.Dims(n), shadow.Float32))
-		}
-		copied.Retag(shadow.OptimizerState, "master weights")
-		copied.SetTrained(true)
-		z.masters = append(z.masters, copied)
+		z.addMaster(through, n)
 	}
 	z.w.Scratch(uint64(slices.Max(groups)) * shadow.Float32.Bytes())
+}
+
+// addMaster makes the float32 copy of one group.
+func (z *zero) addMaster(through shadow.DType, n int) {
+	copied := z.w.Empty(shadow.Dims(n), through).Hold()
+	if z.dtype != shadow.Float32 {
+		copied = shadow.Replace(copied, z.w.Empty(shadow.Dims(n), shadow.Float32))
+	}
+	copied.Retag(shadow.OptimizerState, "master weights")
+	copied.SetTrained(true)
+	z.masters = append(z.masters, copied)
 }
 
 // collect copies a gradient into the bucket, where it stays as a view. A full bucket
@@ -94,12 +100,12 @@ func (o *zeroOptimizer) Step() {
 		z.w.Scratch(uint64(n) * shadow.Float64.Bytes())
 	}
 	dtype := z.averaged.DType()
-	for _, master := range z.masters {
-		grad := z.w.Empty(master.Shape(), dtype).Hold()
+	for i, master := range z.masters {
+		grad := z.gradientOf(i)
 		if dtype != shadow.Float32 {
 			grad = shadow.Replace(grad, z.w.Empty(master.Shape(), shadow.Float32))
 		}
-		if !z.keeps {
+		if !z.keeps && i == len(z.masters)-1 {
 			z.averaged.Drop()
 			z.averaged = nil
 		}
@@ -107,4 +113,13 @@ func (o *zeroOptimizer) Step() {
 		o.inner.Step()
 		ZeroGrad([]*shadow.Tensor{master})
 	}
+}
+
+// gradientOf returns the gradient of this process's part of a group, in the gradients' own type. The gradients of several
+// parameters are copied into one tensor; a single one is used where it is.
+func (z *zero) gradientOf(group int) *shadow.Tensor {
+	if z.pieces != nil && z.pieces[group] == 1 {
+		return z.averaged.Detach().Hold()
+	}
+	return z.w.Empty(z.masters[group].Shape(), z.averaged.DType()).Hold()
 }

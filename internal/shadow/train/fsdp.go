@@ -24,6 +24,7 @@ type Sharding struct {
 	Param     shadow.DType // type of gathered parameters; None keeps the parameters' type
 	Reduce    shadow.DType // type of reduced gradients; None keeps the gradients' type
 	KeepsRoot bool         // reshard_after_forward is not given, so the root keeps its parameters
+	One       bool         // fully_shard is called on the model only, so all its parameters form one group
 }
 
 // FSDP is fully_shard around a model and its blocks.
@@ -84,7 +85,7 @@ func NewFSDP(b *nn.Builder, how Sharding) *FSDP {
 	members := map[*shardGroup][]*shadow.Tensor{}
 	for _, p := range b.ParametersInsideOut() {
 		g := root
-		if at := b.BlockOf(p.Name()); at != "" {
+		if at := b.BlockOf(p.Name()); at != "" && !how.One {
 			if g = blocks[at]; g == nil {
 				g = &shardGroup{f: f}
 				blocks[at] = g
@@ -144,12 +145,30 @@ func (f *FSDP) Shards(params []*shadow.Tensor) []*shadow.Tensor {
 }
 
 // Forward runs the root's forward around the model's.
-func (f *FSDP) Forward(run func() *shadow.Tensor) *shadow.Tensor {
-	root := f.groups[0]
-	root.PreForward(nil)
-	loss := run()
-	root.PostForward(loss)
+func (f *FSDP) Forward(run func() *shadow.Tensor) *shadow.Tensor { return around(f, run) }
+
+// Enter begins the root's forward.
+func (f *FSDP) Enter() { f.groups[0].PreForward(nil) }
+
+// Leave ends the root's forward, with its result.
+func (f *FSDP) Leave(out *shadow.Tensor) {
+	f.groups[0].PostForward(out)
 	f.gathered.Drop()
 	f.gathered = nil
-	return loss
+}
+
+// Root has the hooks before and after a whole model's forward.
+type Root interface {
+	// Enter begins the forward.
+	Enter()
+	// Leave ends it, with its result.
+	Leave(out *shadow.Tensor)
+}
+
+// around runs a model's forward between its hooks.
+func around(r Root, run func() *shadow.Tensor) *shadow.Tensor {
+	r.Enter()
+	out := run()
+	r.Leave(out)
+	return out
 }

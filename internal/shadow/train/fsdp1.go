@@ -199,18 +199,20 @@ func (f *FSDP1) Shards() (out []*shadow.Tensor) {
 }
 
 // Forward runs the root's forward around the model's.
-func (f *FSDP1) Forward(run func() *shadow.Tensor) *shadow.Tensor {
+func (f *FSDP1) Forward(run func() *shadow.Tensor) *shadow.Tensor { return around(f, run) }
+
+// Enter begins the root's forward.
+func (f *FSDP1) Enter() {
 	if !f.begun {
 		f.begun = true
 		f.initialize()
 	}
 	f.forget()
-	root := f.units[0]
-	root.PreForward(nil)
-	loss := run()
-	root.PostForward(loss)
-	return loss
+	f.units[0].PreForward(nil)
 }
+
+// Leave ends the root's forward, with its result.
+func (f *FSDP1) Leave(out *shadow.Tensor) { f.units[0].PostForward(out) }
 
 // initialize is init_flat_param_attributes for each unit, in the first forward: the tensors into which parameters
 // will be gathered are allocated at full size on the model's stream, and their memory is freed again.

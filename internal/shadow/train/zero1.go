@@ -17,9 +17,9 @@ type Zero1 struct {
 	last bool // the current backward is the step's last
 }
 
-// NewZero1 flattens the trainable parameters of a model.
-func NewZero1(b *nn.Builder, world int) *Zero1 {
-	z := &Zero1{flatZero: newFlatZero(b, world), last: true}
+// NewZero1 flattens the trainable parameters of a model, in the optimizer's groups if any are given.
+func NewZero1(b *nn.Builder, world int, groups ...[]*shadow.Tensor) *Zero1 {
+	z := &Zero1{flatZero: newFlatZero(b, world, groups), last: true}
 	z.w.OnGrad(func(*shadow.Tensor) { z.setupBucket() })
 	z.w.OnBackward(z.finish)
 	return z

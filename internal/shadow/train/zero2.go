@@ -11,9 +11,9 @@ import (
 // process keeps only its own part of them.
 type Zero2 struct{ flatZero }
 
-// NewZero2 flattens the trainable parameters of a model.
-func NewZero2(b *nn.Builder, world int) *Zero2 {
-	z := &Zero2{newFlatZero(b, world)}
+// NewZero2 flattens the trainable parameters of a model, in the optimizer's groups if any are given.
+func NewZero2(b *nn.Builder, world int, groups ...[]*shadow.Tensor) *Zero2 {
+	z := &Zero2{newFlatZero(b, world, groups)}
 	z.w.OnGrad(z.gradient)
 	z.w.OnBackward(z.finish)
 	return z

@@ -19,29 +19,50 @@ type flatZero struct {
 	part *shadow.Tensor          // gradients of the parameters in mine
 }
 
-// newFlatZero flattens a model's trainable parameters via the CPU. DeepSpeed makes the copy on the
-// GPU if there is room for it next to the parameters, so the copy never determines whether a run fits.
-func newFlatZero(b *nn.Builder, world int) flatZero {
+// newFlatZero flattens a model's trainable parameters: in one group via the CPU, as DeepSpeed does if the card has no room
+// for a copy, or in several groups on the card. Where the copy is made never determines whether a run fits.
+func newFlatZero(b *nn.Builder, world int, groups [][]*shadow.Tensor) flatZero {
 	z := flatZero{zero: zero{w: b.W, world: world, params: b.Trainable()}, mine: map[*shadow.Tensor]bool{}}
 	z.dtype = z.params[0].DType()
-	aligned := kernel.CeilDiv(numelOf(z.params), 2*world) * 2 * world // parts begin at multiples of four bytes
-	z.partition = aligned / world
-	for _, p := range z.params {
-		p.ToMeta()
+	here := len(groups) > 0
+	if !here {
+		groups = [][]*shadow.Tensor{z.params}
+		for _, p := range z.params {
+			p.ToMeta()
+		}
 	}
-	z.w.Trace.Add(stream.EmptyCache, 0, 0)
-	all, start := z.flat(shadow.Parameters, aligned, z.dtype), 0
-	for _, p := range z.params {
+	first := 0
+	for _, group := range groups {
+		if len(group) == 0 {
+			continue
+		}
+		z.w.Trace.Add(stream.EmptyCache, 0, 0)
+		part := z.flatten(group)
+		z.addMaster(z.dtype, part)
+		first += part
+	}
+	z.w.Scratch(uint64(first) * shadow.Float32.Bytes())
+	return z
+}
+
+// flatten makes one tensor of a group of parameters, and returns the number of elements of this process's part.
+func (z *flatZero) flatten(group []*shadow.Tensor) (part int) {
+	aligned := kernel.CeilDiv(numelOf(group), 2*z.world) * 2 * z.world // parts begin at multiples of four bytes
+	part = aligned / z.world
+	all, start, pieces := z.flat(shadow.Parameters, aligned, z.dtype), 0, 0
+	for _, p := range group {
+		p.ToMeta()
 		p.LayInto(all)
-		if start < z.partition {
+		if start < part {
 			z.mine[p] = true
 			z.own += p.Numel()
-			z.slices = append(z.slices, min(p.Numel(), z.partition-start))
+			z.slices = append(z.slices, min(p.Numel(), part-start))
+			pieces++
 		}
 		start += p.Numel()
 	}
-	z.addMasters(z.dtype, z.partition)
-	return z
+	z.pieces = append(z.pieces, pieces)
+	return part
 }
 
 // Forward only runs the model.

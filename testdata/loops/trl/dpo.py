@@ -18,14 +18,15 @@ class DataArguments:
 
 
 def main():
-    parser = HfArgumentParser((DataArguments, DPOConfig, ModelConfig))
-    data_args, training_args, model_args = parser.parse_args_into_dataclasses()
+    # DPOConfig comes last: under ZeRO-3 it partitions every model that is made after it
+    data_args, model_args, rest = HfArgumentParser((DataArguments, ModelConfig)).parse_args_into_dataclasses(return_remaining_strings=True)
     config = AutoConfig.from_pretrained(data_args.config)
     dtype = getattr(torch, model_args.dtype)
     model = AutoModelForCausalLM.from_config(config, dtype=dtype)
     reference = AutoModelForCausalLM.from_config(config, dtype=dtype) if data_args.given else None
     model.save_pretrained("saved")
     model.config._name_or_path = "saved"
+    (training_args,) = HfArgumentParser(DPOConfig).parse_args_into_dataclasses(rest)
     if data_args.by_name:
         training_args.model_init_kwargs = {"dtype": model_args.dtype}
         model = "saved"

@@ -13,15 +13,20 @@ class DataArguments:
     seq_len: int = field(default=512)
     prompt_len: int = field(default=128)
     examples: int = field(default=32)
+    by_name: bool = field(default=False, metadata={"help": "the trainer loads the model"})
 
 
 def main():
-    parser = HfArgumentParser((DataArguments, KTOConfig, ModelConfig))
-    data_args, training_args, model_args = parser.parse_args_into_dataclasses()
+    # the trainer's arguments come last: under ZeRO-3 they partition every model that is made after them
+    data_args, model_args, rest = HfArgumentParser((DataArguments, ModelConfig)).parse_args_into_dataclasses(return_remaining_strings=True)
     config = AutoConfig.from_pretrained(data_args.config)
     model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, model_args.dtype))
     model.save_pretrained("saved")
     model.config._name_or_path = "saved"
+    (training_args,) = HfArgumentParser(KTOConfig).parse_args_into_dataclasses(rest)
+    if data_args.by_name:
+        training_args.model_init_kwargs = {"dtype": model_args.dtype}
+        model = "saved"
     words = config.vocab_size
     answer = data_args.seq_len - data_args.prompt_len - 1
     data = {

@@ -12,13 +12,19 @@ class DataArguments:
     config: str = field(default="models/gpt2")
     seq_len: int = field(default=512)
     examples: int = field(default=32)
+    by_name: bool = field(default=False, metadata={"help": "the trainer loads the model"})
 
 
 def main():
-    parser = HfArgumentParser((DataArguments, RewardConfig, ModelConfig))
-    data_args, training_args, model_args = parser.parse_args_into_dataclasses()
+    # the trainer's arguments come last: under ZeRO-3 they partition every model that is made after them
+    data_args, model_args, rest = HfArgumentParser((DataArguments, ModelConfig)).parse_args_into_dataclasses(return_remaining_strings=True)
     config = AutoConfig.from_pretrained(data_args.config, num_labels=1)
     model = AutoModelForSequenceClassification.from_config(config, dtype=getattr(torch, model_args.dtype))
+    model.save_pretrained("saved")
+    (training_args,) = HfArgumentParser(RewardConfig).parse_args_into_dataclasses(rest)
+    if data_args.by_name:
+        training_args.model_init_kwargs = {"dtype": model_args.dtype}
+        model = "saved"
     words = config.vocab_size
     answer = data_args.seq_len - 1
     data = {
