@@ -157,12 +157,17 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.evalLarger = false
 }
 
-// completed returns the step with the least that fields which are not reported can be: what is allocated is reserved too, and a
+// completed returns the step with the least that fields that are not reported can be: what is allocated is reserved too, and a
 // peak is not below the end of the step.
 func (s Step) completed() Step {
+	if s.Reserved == 0 {
+		s.Reserved = s.Allocated
+	}
 	s.PeakAllocated = max(s.PeakAllocated, s.Allocated)
-	s.Reserved = max(s.Reserved, s.Allocated)
-	s.PeakReserved = max(s.PeakReserved, s.Reserved, s.PeakAllocated)
+	if s.PeakReserved == 0 {
+		s.PeakReserved = s.PeakAllocated
+	}
+	s.PeakReserved = max(s.PeakReserved, s.Reserved)
 	return s
 }
 
