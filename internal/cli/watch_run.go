@@ -227,8 +227,8 @@ func (s *watching) feed(ctx context.Context) error {
 			s.expects.advise(ctx, s.watcher)
 		}
 		s.compare(e)
-		if e.Kind == watch.KindNote && s.o.replay == "" {
-			s.noteEvent(e.Message)
+		if e.Kind == watch.KindNote {
+			s.noteEvent(s.noteText(e))
 		}
 		s.show(e, changed, cancel)
 	}
@@ -295,6 +295,14 @@ func (s *watching) remember() {
 	if text := s.expects.keep(s.watcher, torch, s.o.command); text != "" {
 		s.env.say(text)
 	}
+}
+
+// noteText returns the text of a note. In a recording, it says when that was.
+func (s *watching) noteText(e watch.Event) string {
+	if s.o.replay == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("recorded at %s: %s", export.Clock(e.T), e.Message)
 }
 
 // noteEvent prints a note for the user. On the full screen the note is part of the view.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -154,6 +155,22 @@ type line struct {
 	Message       string    `json:"message,omitempty"`
 }
 
+// The fields that are read in lines of each kind, in lines of all kinds, and in a card's processes.
+var (
+	fieldsOf = map[Kind][]string{
+		KindStart: {"total", "own", "rank", "world"},
+		KindLimit: {"limit"},
+		KindGPU: {
+			"gpu", "mig", "uuid", "name", "used", "total", "driver_reserved", "gpu_util", "power_w", "power_limit_w", "temperature_c", "throttle", "procs",
+		},
+		KindStep: {"step", "phase", "shape", "allocated", "reserved", "peak_allocated", "peak_reserved", "retries", "wait"},
+		KindOOM:  {"message"},
+		KindNote: {"message"},
+	}
+	fieldsOfAll     = []string{"t", "kind", "pid"}
+	fieldsOfProcess = []string{"pid", "used", "name"}
+)
+
 // MarshalJSON writes the event as a line of a recording.
 func (e Event) MarshalJSON() ([]byte, error) {
 	t := math.Round(e.T*1e6) / 1e6
@@ -198,6 +215,8 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 		e.T = *l.T
 	}
 	switch l.Kind {
+	case "":
+		return errors.New(`"kind" is missing`)
 	case KindStart:
 		e.Total, e.Own, e.Rank, e.World = of(l.Total), l.Own, l.Rank, of(l.World)
 	case KindLimit:
@@ -256,6 +275,8 @@ func (e *Event) check() error {
 		return errors.New("a count is negative")
 	case s.Phase != "" && s.Phase != Train && s.Phase != Eval:
 		return fmt.Errorf(`"phase" is %q, not "train" or "eval"`, s.Phase)
+	case slices.ContainsFunc(s.Shape, func(n int) bool { return n < 0 }):
+		return fmt.Errorf(`"shape" is %v, but no size is negative`, s.Shape)
 	}
 	return nil
 }

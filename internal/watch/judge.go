@@ -119,6 +119,9 @@ func (w *Watcher) warmingUp(p *process, r *Reading) bool {
 	}
 	r.State = WarmingUp
 	r.Why = fmt.Sprintf("%d steps so far", p.trained)
+	if p.trained == 1 {
+		r.Why = "1 step so far"
+	}
 	if !early {
 		r.Why += ", and memory is still rising"
 	}

@@ -2,7 +2,11 @@
 
 package watch
 
-import "fmt"
+import (
+	"fmt"
+
+	"snug/internal/units"
+)
 
 // Memory outside PyTorch: the CUDA context, libraries, and what extensions allocate themselves. PyTorch does not count it, so it is
 // the driver's count of the process minus what PyTorch had reserved at that moment. That is known only for samples that were taken
@@ -27,11 +31,22 @@ type outside struct {
 func (o *outside) addStep(s Step) {
 	used, before := o.used, o.reserved
 	o.used, o.reserved = 0, s.Reserved
-	o.added = s.Phase == Train && used >= s.Reserved && used > 0 && s.Reserved == before && s.PeakReserved <= s.Reserved
+	o.added = s.Phase == Train && used >= s.Reserved && s.Reserved > 0 && s.Reserved == before && s.PeakReserved <= s.Reserved
 	if o.added {
 		o.newest = float64(used - s.Reserved)
 		o.points.add(newPoint(float64(s.N), o.newest, nil))
 	}
+}
+
+// mostOutside is the most that a process is assumed to use besides PyTorch's memory: its context and libraries.
+const mostOutside = 2 * units.GiB
+
+// outsideNow returns the memory outside PyTorch: measured or, if it is not, at most what the newest sample and step leave for it.
+func (p *process) outsideNow() float64 {
+	if p.outside.points.count > 0 {
+		return p.outside.newest
+	}
+	return float64(min(max(0, p.used-p.last.Reserved), mostOutside))
 }
 
 // look searches for a leak. What matters depends on the card's size. As for tensors, a long history is searched only now and then.

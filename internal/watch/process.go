@@ -21,6 +21,7 @@ type process struct {
 	pid     int
 	gpu     Device
 	limit   int64
+	total   int64   // memory of its card, as PyTorch sees it; 0 if it has not reported it
 	steps   history // allocated bytes at the end of training steps
 	peaks   []stepPeak
 	cache   history // peak reserved bytes of training steps
@@ -53,6 +54,8 @@ type process struct {
 	fell     bool    // used has fallen substantially
 	dropped  float64 // when used last fell substantially
 	seenStep bool
+
+	unreserved bool // steps do not report reserved memory
 
 	oom      string // the message of a failure
 	oomSteps int    // training steps since that failure
@@ -99,12 +102,10 @@ type stepPeak struct {
 func (p *process) addStep(t float64, s Step, x *Expected) {
 	p.seenStep = true
 	p.outside.addStep(s)
-	if s.PeakAllocated < s.Allocated {
-		s.PeakAllocated = s.Allocated
+	if p.unreserved = s.Reserved == 0; p.unreserved && p.context > 0 {
+		s.Reserved = max(0, p.used-min(p.context, mostOutside)) // according to the driver
 	}
-	if s.PeakReserved < s.Reserved {
-		s.PeakReserved = s.Reserved
-	}
+	s = s.completed()
 	above := float64(s.PeakAllocated - s.Allocated)
 	p.mostEver = highestOf(p.mostEver, Peak{float64(s.PeakAllocated), float64(s.PeakReserved)})
 	if s.Phase == Eval {
@@ -154,6 +155,20 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	}
 	p.addGrowth()
 	p.evalLarger = false
+}
+
+// completed returns the step with the least that fields that are not reported can be: what is allocated is reserved too, and a
+// peak is not below the end of the step.
+func (s Step) completed() Step {
+	if s.Reserved == 0 {
+		s.Reserved = s.Allocated
+	}
+	s.PeakAllocated = max(s.PeakAllocated, s.Allocated)
+	if s.PeakReserved == 0 {
+		s.PeakReserved = s.PeakAllocated
+	}
+	s.PeakReserved = max(s.PeakReserved, s.Reserved)
+	return s
 }
 
 func (p *process) newestReserved() float64 {

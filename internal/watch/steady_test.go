@@ -76,6 +76,44 @@ func TestTwoJumps(t *testing.T) {
 	}
 }
 
+// TestUnequalJumps adds three permanent allocations of different sizes, at all distances.
+func TestUnequalJumps(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 200 {
+		g := generated{seed: uint64(i), steps: 700, stays: 0.2, takes: 0.1, noise: 0.0002, jumps: map[int]float64{}}
+		size := 0.01 + 0.02*r.Float64()
+		for _, by := range [][]float64{{1, 1.1, 1.3}, {1.2, 1, 1.4}, {1.3, 1.2, 1}}[i%3] {
+			g.jumps[20+r.IntN(380)] = by * size
+		}
+		events, _ := g.events()
+		if at := firstLeak(events); at != 0 {
+			t.Errorf("jumps %v: a leak was seen at step %d", g.jumps, at)
+		}
+	}
+}
+
+// TestEqualJumps adds equal permanent allocations at equal distances, such as layers that are unfrozen one after the other: they are a
+// leak until the next one is overdue.
+func TestEqualJumps(t *testing.T) {
+	for _, each := range []int{15, 20, 40} {
+		g := generated{steps: 400, stays: 0.2, takes: 0.1, noise: 0.0002, jumps: map[int]float64{}}
+		for n := range 3 {
+			g.jumps[50+n*each] = 0.03
+		}
+		events, _ := g.events()
+		w := New(Options{})
+		last := 0
+		for _, e := range events {
+			if r, _ := w.Add(e); r.State == Leaking {
+				last = r.Step
+			}
+		}
+		if overdue := 50 + 2*each + each*5/4; last == 0 || last > overdue+2*each {
+			t.Errorf("every %d steps: a leak was reported until step %d, but no jump came after step %d", each, last, 50+2*each)
+		}
+	}
+}
+
 func firstLeak(events []Event) int {
 	w := New(Options{})
 	for _, e := range events {

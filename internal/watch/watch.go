@@ -30,8 +30,6 @@ package watch
 import (
 	"fmt"
 	"slices"
-
-	"snug/internal/units"
 )
 
 // Options describe what to watch.
@@ -71,6 +69,14 @@ func New(o Options) *Watcher {
 	return &Watcher{opts: o, started: map[int]bool{}, procs: map[int]*process{}, cards: map[Device]*card{}}
 }
 
+// begin forgets the previous run.
+func (w *Watcher) begin() {
+	fresh := New(w.opts)
+	fresh.t, fresh.now, fresh.told, fresh.notes = w.t, w.now, w.told, w.notes
+	fresh.expected, fresh.advised = w.expected, w.advised
+	*w = *fresh
+}
+
 // Add processes an event. It returns the reading and whether the state has changed.
 func (w *Watcher) Add(e Event) (Reading, bool) {
 	w.t = e.T
@@ -95,6 +101,9 @@ func (w *Watcher) Add(e Event) (Reading, bool) {
 }
 
 func (w *Watcher) start(e Event) {
+	if w.ended { // another run, in a recording that was joined from several
+		w.begin()
+	}
 	if e.Total > 0 {
 		w.total = e.Total
 	}
@@ -106,10 +115,21 @@ func (w *Watcher) start(e Event) {
 	if w.pid == 0 {
 		w.pid = e.PID
 	}
+	p := w.process(e.PID)
+	if e.Total > 0 {
+		p.total = e.Total
+	}
 	if e.Rank != nil {
-		p := w.process(e.PID)
 		p.rank, p.world = e.Rank, e.World
 	}
+}
+
+// totalOf returns the memory of a process's card as PyTorch sees it; 0 if it is not known.
+func (w *Watcher) totalOf(p *process) float64 {
+	if p.total > 0 {
+		return float64(p.total)
+	}
+	return float64(w.total)
 }
 
 func (w *Watcher) process(pid int) *process {
@@ -225,22 +245,21 @@ func (w *Watcher) card(p *process) *card {
 	return nil
 }
 
-// mostOutside is the most that a process is assumed to use besides PyTorch's memory: its context and libraries.
-const mostOutside = 2 * units.GiB
-
 // capacity returns how much PyTorch could reserve in a process: its cap, or what the card has left for it.
 func (w *Watcher) capacity(p *process) float64 {
-	most := float64(w.total)
+	most := w.totalOf(p)
 	if c := w.card(p); c != nil && c.total > 0 {
-		outside := min(max(0, float64(p.used)-float64(p.last.Reserved)), float64(mostOutside))
-		if p.outside.points.count > 0 {
-			outside = p.outside.newest
-		}
+		outside := p.outsideNow()
 		taken := float64(c.used-p.used) + outside
 		if p.used == 0 { // the driver does not list the process
 			taken = max(0, float64(c.used)-float64(p.last.Reserved))
 		}
-		most = max(float64(c.total)-taken, float64(p.last.Reserved))
+		left := float64(c.total) - taken
+		if most > 0 { // PyTorch's total may be less than the driver's
+			others, _ := c.otherProcess()
+			left = min(left, most-outside-float64(others))
+		}
+		most = max(left, float64(p.last.Reserved))
 	}
 	if p.limit > 0 && (most == 0 || float64(p.limit) < most) {
 		most = float64(p.limit)
@@ -250,7 +269,7 @@ func (w *Watcher) capacity(p *process) float64 {
 
 // memoryCapacity returns how much of its card a process could use, including its context, according to the driver.
 func (w *Watcher) memoryCapacity(p *process) float64 {
-	most := float64(w.total)
+	most := w.totalOf(p)
 	if c := w.card(p); c != nil && c.total > 0 {
 		most = float64(c.total - (c.used - p.used))
 	}
@@ -296,6 +315,9 @@ func (w *Watcher) read(e Event) (Reading, bool) {
 func (w *Watcher) settled(r Reading, e Event) bool {
 	if r.State == w.now.State {
 		w.next, w.agreed = "", 0
+		return true
+	}
+	if w.now.State == Ended {
 		return true
 	}
 	switch r.State {

@@ -5,6 +5,7 @@ package nvml
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"snug/internal/gpu"
@@ -50,33 +51,62 @@ type card struct {
 	parent     handle // of the whole GPU
 	name, uuid string
 	powerLimit *float64
+	missing    error // why the driver cannot find it; nil if it has
 }
 
-// find lists the GPUs.
+// find lists the GPUs. One that has fallen off the bus does not prevent the others from being sampled.
 func (a *sampler) find() error {
-	l := a.library
-	count, c := l.Count()
+	count, c := a.library.Count()
 	if c != success {
-		return failure(l, "counting GPUs", c)
+		return failure(a.library, "counting GPUs", c)
 	}
 	for i := range count {
-		h, c := l.Handle(i)
-		if c != success {
-			return fmt.Errorf("GPU %d: %w", i, failure(l, "finding it", c))
-		}
-		x := card{index: i, handle: h, parent: h}
-		x.name, _ = l.DeviceName(h)
-		x.uuid, _ = l.UUID(h)
-		if slices := a.slices(x); len(slices) > 0 {
-			a.cards = append(a.cards, slices...)
-			continue
-		}
-		if mw, c := l.PowerLimit(h); c == success {
-			x.powerLimit = number(float64(mw) / 1000)
-		}
-		a.cards = append(a.cards, x)
+		a.cards = append(a.cards, a.card(i)...)
 	}
-	return nil
+	if len(a.cards) == 0 || slices.ContainsFunc(a.cards, func(x card) bool { return x.missing == nil }) {
+		return nil
+	}
+	return fmt.Errorf("GPU %d: %w", a.cards[0].index, a.cards[0].missing)
+}
+
+// findAgain looks for the GPUs that are missing.
+func (a *sampler) findAgain() {
+	var all []card
+	for _, x := range a.cards {
+		if x.missing != nil {
+			all = append(all, a.card(x.index)...)
+		} else {
+			all = append(all, x)
+		}
+	}
+	a.cards = all
+}
+
+// card returns a GPU, or its MIG instances.
+func (a *sampler) card(index int) []card {
+	l := a.library
+	h, c := l.Handle(index)
+	if c != success {
+		return []card{{index: index, missing: lostOr(c, failure(l, "finding it", c))}}
+	}
+	x := card{index: index, handle: h, parent: h}
+	x.name, _ = l.DeviceName(h)
+	x.uuid, _ = l.UUID(h)
+	if parts := a.slices(x); len(parts) > 0 {
+		return parts
+	}
+	if mw, c := l.PowerLimit(h); c == success {
+		x.powerLimit = number(float64(mw) / 1000)
+	}
+	return []card{x}
+}
+
+// lostOr returns an error that says so if a GPU is lost.
+func lostOr(c code, err error) error {
+	if c == gpuLost {
+		return fmt.Errorf("it fell off the bus: %w", err)
+	}
+	return err
 }
 
 // slices returns the MIG instances of a GPU, or none if MIG is off. With MIG, processes run only on instances.
@@ -102,6 +132,9 @@ func (a *sampler) Sample(context.Context) ([]gpu.Sample, error) {
 	out := make([]gpu.Sample, 0, len(a.cards))
 	var gone error
 	answers := false
+	if slices.ContainsFunc(a.cards, func(x card) bool { return x.missing != nil }) {
+		a.findAgain()
+	}
 	for _, x := range a.cards {
 		s := a.sample(x)
 		if s.Err != nil {
@@ -120,13 +153,13 @@ func (a *sampler) Sample(context.Context) ([]gpu.Sample, error) {
 // neither.
 func (a *sampler) sample(x card) gpu.Sample {
 	l := a.library
+	if x.missing != nil {
+		return gpu.Sample{Maker: gpu.NVIDIA, Index: x.index, Err: x.missing}
+	}
 	s := gpu.Sample{Maker: gpu.NVIDIA, Index: x.index, Slice: x.slice, Name: x.name, UUID: x.uuid, PowerLimit: x.powerLimit}
 	m, c := l.Memory(x.handle)
 	if c != success {
-		s.Err = failure(l, "its memory", c)
-		if c == gpuLost {
-			s.Err = fmt.Errorf("it fell off the bus: %w", s.Err)
-		}
+		s.Err = lostOr(c, failure(l, "its memory", c))
 		return s
 	}
 	s.Total, s.Reserved, s.Used = m.total, m.reserved, m.used

@@ -7,6 +7,7 @@ package nvml
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -61,6 +62,28 @@ func TestLostGPU(t *testing.T) {
 	}
 	if got[0].Err != nil || got[1].Err == nil || !strings.Contains(got[1].Err.Error(), "fell off the bus") {
 		t.Errorf("got %v and %v", got[0].Err, got[1].Err)
+	}
+}
+
+// TestMissingGPU starts while one GPU is lost: the other is sampled, and the first one too when it is back.
+func TestMissingGPU(t *testing.T) {
+	s, err := Source{Paths: []string{fake(t, "-DMISSING=2")}}.Open(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i, want := range []string{"[0: <nil>] [1: it fell off the bus: finding it: Some Error]", "[0: <nil>] [1: <nil>] [1: <nil>]"} {
+		got, err := s.Sample(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, x := range got {
+			all = append(all, fmt.Sprintf("[%d: %v]", x.Index, x.Err))
+		}
+		if strings.Join(all, " ") != want {
+			t.Errorf("sample %d: %v", i, all)
+		}
 	}
 }
 

@@ -117,6 +117,16 @@ func TestRecordIsWhatWasRead(t *testing.T) {
 	}
 }
 
+// TestEventFileOnAFullDisk checks that nothing follows a record that was partly written, because it could not be read.
+func TestEventFileOnAFullDisk(t *testing.T) {
+	said := 0
+	f := &file{fullFrom: 20, fullTo: 30, part: 7}
+	play(t, "good", 6, &TensorBoard{Out: f, Start: 1.7e9, Warn: func(string) { said++ }})
+	if said != 1 || f.writes != 20 {
+		t.Errorf("%d warnings, %d records written or tried", said, f.writes)
+	}
+}
+
 // TestEventFile reads the frames of a TensorBoard file back. CI also uses TensorBoard's own reader.
 func TestEventFile(t *testing.T) {
 	f := &file{}

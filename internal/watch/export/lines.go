@@ -85,15 +85,33 @@ func PlainLine(r watch.Reading) string {
 
 // Left describes how long memory will last; "" if that is unknown.
 func Left(r watch.Reading) string {
-	switch {
-	case r.StepsToOOM != nil && r.SecondsToOOM != nil:
-		return fmt.Sprintf("out of memory in %d to %d steps, probably %d (%s)", r.StepsToOOM[0], r.StepsToOOM[2], r.StepsToOOM[1], Span(r.SecondsToOOM[1]))
-	case r.StepsToOOM != nil:
-		return fmt.Sprintf("out of memory in %d to %d steps, probably %d", r.StepsToOOM[0], r.StepsToOOM[2], r.StepsToOOM[1])
-	case r.SecondsToOOM != nil:
-		return fmt.Sprintf("out of memory in %s to %s", Span(r.SecondsToOOM[0]), Span(r.SecondsToOOM[2]))
+	if all := LeftInWords(r); len(all) > 0 {
+		return all[0]
 	}
 	return ""
+}
+
+// LeftInWords describes how long memory will last in ever fewer words; nil if that is unknown.
+func LeftInWords(r watch.Reading) (out []string) {
+	steps, seconds := r.StepsToOOM, r.SecondsToOOM
+	if steps == nil && seconds == nil {
+		return nil
+	}
+	if steps == nil {
+		return []string{
+			fmt.Sprintf("out of memory in %s to %s", Span(seconds[0]), Span(seconds[2])),
+			fmt.Sprintf("OOM in %s", Span(seconds[1])),
+		}
+	}
+	out = []string{
+		fmt.Sprintf("out of memory in %d to %d steps, probably %d", steps[0], steps[2], steps[1]),
+		fmt.Sprintf("out of memory in %d to %d steps", steps[0], steps[2]),
+		fmt.Sprintf("OOM in %d steps", steps[1]),
+	}
+	if seconds != nil {
+		out = append([]string{fmt.Sprintf("%s (%s)", out[0], Span(seconds[1]))}, out...)
+	}
+	return out
 }
 
 // Clock formats the time since the start: 0:07, 12:30, 1:02:03.

@@ -25,6 +25,9 @@ type TensorBoard struct {
 
 // Event writes the scalars of a sample or a step.
 func (t *TensorBoard) Event(e watch.Event, w *watch.Watcher, _ bool) error {
+	if t.fails { // what follows a record that was partly written could not be read
+		return nil
+	}
 	if !t.begun {
 		t.begun, t.file = true, eventFile{t.Out}
 		t.check(t.file.begin(t.Start))

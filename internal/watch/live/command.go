@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 
 	"snug/internal/run"
 	"snug/internal/watch"
@@ -45,14 +46,21 @@ func (s *session) startCommand(ctx context.Context) (<-chan watch.Event, <-chan 
 		return nil, nil, fmt.Errorf("making a socket for the run: %w; set TMPDIR to a shorter path", err)
 	}
 	_ = socket.SetReadBuffer(1 << 20)
-	steps, done := make(chan watch.Event, 1024), make(chan error, 1)
-	go receive(socket, steps)
+	steps, done, received := make(chan watch.Event, 1024), make(chan error, 1), make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(received)
+		receive(ctx, socket, steps, ended)
+	}()
 	go func() {
 		r := &run.Session{
 			Args: c.Args, Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Signals: c.Signals, Runner: c.Runner,
 		}
 		out, err := r.Run(ctx, folder)
 		c.Outcome = out
+		close(ended)
+		_ = socket.SetReadDeadline(time.Now().Add(last)) // wakes receive
+		<-received
 		_ = socket.Close()
 		_ = folder.Remove()
 		done <- err
@@ -60,9 +68,13 @@ func (s *session) startCommand(ctx context.Context) (<-chan watch.Event, <-chan 
 	return steps, done, nil
 }
 
-// receive reads the probes' reports until the socket is closed. It skips anything that is not an event: a report must
-// never cause a failure.
-func receive(socket *net.UnixConn, to chan<- watch.Event) {
+// last is how long receive waits for a report after the command has ended. Its last reports, such as that memory ran out, may still
+// be in the socket's queue.
+const last = 20 * time.Millisecond
+
+// receive reads the probes' reports until the command has ended and its queue is empty. It skips anything that is not an event: a report
+// must never cause a failure.
+func receive(ctx context.Context, socket *net.UnixConn, to chan<- watch.Event, ended <-chan struct{}) {
 	buffer := make([]byte, 1<<16)
 	for {
 		n, err := socket.Read(buffer)
@@ -70,9 +82,17 @@ func receive(socket *net.UnixConn, to chan<- watch.Event) {
 			return
 		}
 		var e watch.Event
-		if json.Unmarshal(buffer[:n], &e) != nil || e.Kind == watch.KindEnd {
-			continue // one process has ended; the others may continue
+		if json.Unmarshal(buffer[:n], &e) == nil && e.Kind != watch.KindEnd { // one process has ended; the others may continue
+			select {
+			case to <- e:
+			case <-ctx.Done(): // nobody watches any more
+				return
+			}
 		}
-		to <- e
+		select {
+		case <-ended:
+			_ = socket.SetReadDeadline(time.Now().Add(last))
+		default:
+		}
 	}
 }

@@ -110,6 +110,7 @@ func (s *session) loop(ctx context.Context, cards *cards, steps <-chan watch.Eve
 		case <-ticks.C:
 			s.sample(ctx, cards)
 			if s.allGone() {
+				s.note(s.endedText())
 				s.send(watch.Event{Kind: watch.KindEnd})
 				return nil
 			}

@@ -250,6 +250,9 @@ func TestProcessVanishes(t *testing.T) {
 	if events[0].PID != 7 {
 		t.Errorf("the first event is %+v", events[0])
 	}
+	if got := notes(events); got != "process 7 has ended" {
+		t.Errorf("notes: %s", got)
+	}
 }
 
 func TestForeignProcess(t *testing.T) {

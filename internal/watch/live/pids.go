@@ -2,7 +2,11 @@
 
 package live
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // Alive is whether a process exists.
 type Alive int
@@ -36,4 +40,16 @@ func (s *session) allGone() bool {
 		}
 	}
 	return len(s.PIDs) > 0
+}
+
+// endedText says that the processes that the user named have ended.
+func (s *session) endedText() string {
+	if len(s.PIDs) == 1 {
+		return fmt.Sprintf("process %d has ended", s.PIDs[0])
+	}
+	var all []string
+	for _, pid := range s.PIDs {
+		all = append(all, strconv.Itoa(pid))
+	}
+	return fmt.Sprintf("processes %s have ended", strings.Join(all, ", "))
 }

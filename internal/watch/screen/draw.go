@@ -105,14 +105,7 @@ func (c Canvas) apart(left, right string) string {
 // verdict returns the state, how long memory will last, the evidence and the advice.
 func (c Canvas) verdict(v watch.View) []string {
 	r := v.Reading
-	first := c.badge(r.State)
-	if left := export.Left(r); left != "" {
-		first += "  " + c.bold(left)
-	}
-	if r.PID > 0 {
-		first += "  (" + who(v, r.PID) + ")"
-	}
-	lines := []string{first}
+	lines := []string{c.stateLine(v)}
 	more := 2
 	switch {
 	case c.Height > 30:
@@ -125,6 +118,24 @@ func (c Canvas) verdict(v watch.View) []string {
 		lines = append(lines, c.wrap(c.arrow()+" "+sentence(r.Advice), more)...)
 	}
 	return append(lines, c.prediction(v)...)
+}
+
+// stateLine returns the state, how long memory will last, and whose state it is. What does not fit is left out: a number that is cut
+// would be wrong.
+func (c Canvas) stateLine(v watch.View) string {
+	r := v.Reading
+	first, whose := c.badge(r.State), ""
+	if r.PID > 0 {
+		whose = "  (" + who(v, r.PID) + ")"
+	}
+	for _, left := range export.LeftInWords(r) {
+		for _, end := range []string{whose, ""} {
+			if line := first + "  " + c.bold(left) + end; lipgloss.Width(line) <= c.Width {
+				return line
+			}
+		}
+	}
+	return first + whose
 }
 
 // prediction returns the lines that compare the run with its prediction, if there is one.
@@ -229,6 +240,9 @@ func (c Canvas) card(x watch.CardView, width int) string {
 		name = fmt.Sprintf("%-12s ", shortName(x.Name))
 	}
 	text := fmt.Sprintf("%-*s %s%s %9s of %9s", width, x.Device(), name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
+	if x.Silent { // the other values are no longer true
+		return text + "  " + c.bold("no response")
+	}
 	slowed := strings.Join(x.Throttle, ", ")
 	switch {
 	case x.Util != nil && slowed != "" && c.Width < wide:
@@ -247,9 +261,6 @@ func (c Canvas) card(x watch.CardView, width int) string {
 	}
 	if slowed != "" {
 		text += "  slowed: " + slowed
-	}
-	if x.Silent {
-		text += "  " + c.bold("no response")
 	}
 	return text
 }

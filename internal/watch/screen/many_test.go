@@ -43,3 +43,38 @@ func TestCutTexts(t *testing.T) {
 		t.Errorf("a word was cut:\n%s", got)
 	}
 }
+
+// TestWholeForecast checks that a narrow screen shortens the forecast and does not cut its numbers.
+func TestWholeForecast(t *testing.T) {
+	v := watch.View{Reading: watch.Reading{State: watch.Leaking, PID: 4711, StepsToOOM: &[3]int{1133, 1175, 1236}, SecondsToOOM: &[3]float64{13, 14, 15}}}
+	const whole = "[LEAKING]  out of memory in 1133 to 1236 steps, probably 1175 (14 s)  (process 4711)"
+	for width := 40; width < 100; width++ {
+		line, _, _ := strings.Cut(strings.SplitN(Draw(v, Canvas{Width: width, Height: 24}), "\n", 2)[1], "\n")
+		line = strings.TrimRight(line, " ")
+		ok := line == "[LEAKING]  OOM in 1175 steps  (process 4711)" || line == "[LEAKING]  OOM in 1175 steps"
+		for _, end := range []string{"to 1236 steps", "probably 1175", "(14 s)", "(process 4711)"} {
+			ok = ok || strings.HasPrefix(whole, line) && strings.HasSuffix(line, end) || line == "[LEAKING]  out of memory in 1133 to 1236 steps  (process 4711)" ||
+				line == "[LEAKING]  out of memory in 1133 to 1236 steps, probably 1175  (process 4711)"
+		}
+		if !ok || width >= len(whole) && line != whole {
+			t.Errorf("%d columns: %s", width, line)
+		}
+	}
+}
+
+// TestSilentCard checks that a card that does not respond shows no old load.
+func TestSilentCard(t *testing.T) {
+	w := watch.New(watch.Options{})
+	util := 96.0
+	for s := range 40 {
+		for i := range 2 {
+			if i == 0 || s < 10 {
+				w.Add(watch.Event{T: float64(s), Kind: watch.KindGPU, GPU: watch.GPU{Index: i, Used: 30 << 30, Total: 80 << 30, Util: &util}})
+			}
+		}
+	}
+	got := Draw(w.View(), Canvas{Width: 80, Height: 24})
+	if strings.Count(got, "96 % busy") != 1 || strings.Count(got, "no response") != 1 {
+		t.Error(got)
+	}
+}

@@ -22,7 +22,15 @@ const char *nvmlErrorString(int c) { return c == 9 ? "Driver Not Loaded" : "Some
 int nvmlSystemGetDriverVersion(char *b, unsigned n) { GUARD; strncpy(b, "580.159.04", n); return 0; }
 int nvmlSystemGetCudaDriverVersion_v2(int *v) { GUARD; *v = 13000; return 0; }
 int nvmlDeviceGetCount_v2(unsigned *n) { GUARD; *n = 2; return 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned i, dev *h) { GUARD; *h = (dev)&gpus[i]; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, dev *h) {
+  GUARD;
+#ifdef MISSING /* until it has been asked for this often */
+  static int asked = 0;
+  if (i == 1 && ++asked <= MISSING) return 15;
+#endif
+  *h = (dev)&gpus[i];
+  return 0;
+}
 int nvmlDeviceGetName(dev h, char *b, unsigned n) {
   GUARD;
   strncpy(b, h->which ? "NVIDIA A100-SXM4-40GB" : "NVIDIA H200", n);
