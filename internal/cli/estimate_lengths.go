@@ -16,7 +16,7 @@ func (r estimateReport) varying(s term.Screen) string {
 	if v == nil {
 		return ""
 	}
-	fmt.Fprintf(b, "Lengths vary: the peak is in step %d of %d, with %d of at most %d tokens\n", v.PeakStep, v.Steps, v.PeakAt, v.Longest)
+	fmt.Fprintf(b, "Lengths vary: the peak is in step %d of %d, with %s of at most %s tokens\n", v.PeakStep, v.Steps, term.Count(v.PeakAt), term.Count(v.Longest))
 	if v.Spread != nil {
 		fmt.Fprintf(b, "  over %d orders: %s to %s\n", v.Orders, units.Bytes(v.Spread[0]), units.Bytes(v.Spread[1]))
 	}

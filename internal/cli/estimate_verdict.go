@@ -162,7 +162,11 @@ func (r estimateReport) advice() string {
 	}
 	text := "snug optimize with the same flags looks for settings that fit."
 	if r.assumesFP32() {
-		text = "This is in fp32, since no --precision is given; bf16 or amp-bf16 takes less. " + text
+		less := "bf16 or amp-bf16"
+		if r.card.LacksBF16() {
+			less = "amp-fp16"
+		}
+		text = "This is in fp32, since no --precision is given; " + less + " takes less. " + text
 	}
 	return text
 }

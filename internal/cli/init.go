@@ -70,7 +70,41 @@ func runInit(env Env, o initOptions) error {
 	if err := o.create(content); err != nil {
 		return err
 	}
-	return printLines(env.Stdout, initReport(env, p, at))
+	var said described
+	if p != nil {
+		said = o.described(env, p)
+	}
+	return printLines(env.Stdout, initReport(env, p, at, said))
+}
+
+// described is what a project's files say to snug estimate.
+type described struct {
+	code    string   // what the script's code adds, such as the model
+	missing []string // what keeps the files from describing a run
+}
+
+// described reads the run as snug estimate does: the script's code may show what no file names.
+func (o initOptions) described(env Env, p *config.Project) described {
+	f := &setupFlags{}
+	f.addSettings(&cobra.Command{})
+	folder := o.projectFlags
+	folder.wanted = true
+	rs, err := f.requestsIn(env, &folder)
+	var first []request
+	if err == nil {
+		first, _, err = begin(rs, 1)
+	}
+	if err == nil && len(first) == 1 && first[0].err == nil {
+		return described{code: first[0].setup.Script.Origins()}
+	}
+	var out described
+	for _, m := range p.Missing() {
+		out.missing = append(out.missing, m.Setting+": "+m.Say)
+	}
+	if len(out.missing) == 0 && err == nil && len(first) == 1 {
+		out.missing = append(out.missing, first[0].from.text(first[0].err))
+	}
+	return out
 }
 
 // newSnugFile returns the text of a snug.yaml that snug will accept.
@@ -97,7 +131,7 @@ func (o initOptions) create(content []byte) error {
 }
 
 // initReport returns lines about what was found and what to do next.
-func initReport(env Env, p *config.Project, at string) []string {
+func initReport(env Env, p *config.Project, at string, said described) []string {
 	if p == nil {
 		return []string{"No known training config was found. " + at + " explains how to specify", "where the settings are."}
 	}
@@ -108,12 +142,14 @@ func initReport(env Env, p *config.Project, at string) []string {
 	for _, n := range briefly(p.Notes) {
 		out = append(out, wrap(strings.Fields("Note: "+n), " ", screen.Width)...)
 	}
-	missing := p.Missing()
-	if len(missing) > 0 {
+	if said.code != "" {
+		out = append(out, wrap(strings.Fields("The code shows "+said.code+"."), " ", screen.Width)...)
+	}
+	if len(said.missing) > 0 {
 		out = append(out, "", "Still missing:")
 	}
-	for _, m := range missing {
-		out = append(out, wrap(strings.Fields(m.Setting+": "+m.Say), " ", screen.Width)...)
+	for _, m := range said.missing {
+		out = append(out, wrap(strings.Fields(m), " ", screen.Width)...)
 	}
 	return append(out, "", "Written to "+at+".")
 }

@@ -231,6 +231,14 @@ func (m edge) into(card gpu.Card) string {
 	return "within the limit"
 }
 
+// beyond returns the memory of the batch that does not fit, or how much more it is if both would be written alike.
+func beyond(fits, next units.Bytes) string {
+	if fits.String() == next.String() && next > fits {
+		return fmt.Sprintf("%v more", next-fits)
+	}
+	return next.String()
+}
+
 // text returns the answer in a sentence or two: the largest batch, and the largest at which the whole interval
 // fits.
 func (m edge) text(card gpu.Card) string {
@@ -243,8 +251,8 @@ func (m edge) text(card gpu.Card) string {
 	case m.Next == nil:
 		return fmt.Sprintf("A batch of %s fits %s; larger ones were not tried.", term.Count(m.MaxBatch), into)
 	}
-	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would need %v.", into,
-		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
+	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would need %s.", into,
+		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), beyond(held(m.Best), held(m.Next)))
 	if m.roomy > held(m.Best) {
 		text = fmt.Sprintf("The largest batch that fits %s is %s, with %v. It fits because PyTorch empties its cache; with more memory it would take %v. %s would need %v and does not fit.", into,
 			term.Count(m.MaxBatch), held(m.Best), m.roomy, term.Count(m.MaxBatch+1), held(m.Next))

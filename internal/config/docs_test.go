@@ -189,7 +189,7 @@ func signs(a *systems.System) string {
 // TestTables checks that the tables are valid.
 func TestTables(t *testing.T) {
 	known := append(systems.SettingNames(), "lora", "lora.linear", "autocast", "kernels", "plugins", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "chunks", "lora.mlp", "lora.output", "lora.query", "lora.key", "lora.value", "lora.projection", "uncounted", "quantized", "quant_method", "refused", "noted", "link", "nodes", "visible", "uncast", "dist.mixed", "image", "reference", "image.pixels", "image.tiles", "freeze.vision", "freeze.projector", "freeze.language",
-		"allocator", "target_seq", "eval.batch", "eval.when", "dist.version", "shape.n_layer", "shape.n_head", "shape.n_embd", "shape.dropout", "shape.bias", "shape.dataset")
+		"allocator", "target_seq", "eval.batch", "eval.when", "dist.version", "dist.reshard", "shape.n_layer", "shape.n_head", "shape.n_embd", "shape.dropout", "shape.bias", "shape.dataset")
 	for _, a := range systems.All() {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {
 			t.Errorf("%q: an adapter has a name, a title and formats", a.Name)

@@ -42,6 +42,22 @@ func TestStarters(t *testing.T) {
 	}
 }
 
+// TestBothNamed checks that no note says that defaults are counted if the script that starts the program is named too.
+func TestBothNamed(t *testing.T) {
+	const program = "from dataclasses import dataclass\nimport transformers\n@dataclass\nclass ModelArguments:\n    model_name_or_path: str = 'facebook/opt-125m'\n" +
+		"parser = transformers.HfArgumentParser((ModelArguments, transformers.TrainingArguments))\n"
+	p, err := Open(files(map[string]string{
+		"train.py": program, "run.sh": "python train.py --model_name_or_path gpt2 --per_device_train_batch_size 3\n",
+	}), ".", "run.sh", "train.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(p.Warnings(p.Fields()), "\n")
+	if p.Fields()["batch"] != 3.0 || strings.Contains(notes, "are counted with their defaults") {
+		t.Errorf("batch %v, notes %s", p.Fields()["batch"], notes)
+	}
+}
+
 // TestKnownProgram checks that a system keeps its defaults if its own program is in the folder.
 func TestKnownProgram(t *testing.T) {
 	p, err := Open(files(map[string]string{

@@ -168,7 +168,15 @@ func (c *failure) joining() string {
 	if list == "" {
 		return ""
 	}
-	return fmt.Sprintf("; the line that failed makes a second copy of everything in %s (%v)", list, units.Bytes(c.tried))
+	return fmt.Sprintf("; the line that failed makes a second copy of everything in %s%s", list, c.sized())
+}
+
+// sized returns the size of the failed request in parentheses; "" if the message does not give it.
+func (c *failure) sized() string {
+	if c.tried == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%v)", units.Bytes(c.tried))
 }
 
 // grewInLog is the rule for growth that only the log shows: many steps succeeded, and then an ordinary request
@@ -185,7 +193,9 @@ func (c *failure) grewInLog() (v Verdict, ok bool) {
 	case keeps:
 		return Verdict{Code: Leak, Confidence: Likely, Where: at.Where(), Why: fmt.Sprintf("%d steps succeeded, and the request failed in a line that keeps what it creates: %s", c.finished(), at.Code)}, true
 	case c.joined() != "" && !some(c.frames, Frame.calls):
-		return Verdict{Code: Leak, Confidence: Possible, Where: at.Where(), Why: fmt.Sprintf("%d steps succeeded, and then joining what %s has collected failed: the list keeps its tensors on the card, and %s makes a second copy of them (%v)", c.finished(), c.joined(), at.Code, units.Bytes(c.tried))}, true
+		return Verdict{Code: Leak, Confidence: Possible, Where: at.Where(), Why: fmt.Sprintf("%d steps succeeded, and then joining what %s has collected failed: the list keeps its tensors on the card, and %s makes a second copy of them%s", c.finished(), c.joined(), at.Code, c.sized())}, true
+	case c.tried == 0:
+		return Verdict{Code: Leak, Confidence: Possible, Why: fmt.Sprintf("%d steps succeeded, and then a request failed, whose size the message does not give: something is kept from step to step (or the batches differ in length)", c.finished())}, true
 	case c.share(c.tried) < ordinary:
 		return Verdict{Code: Leak, Confidence: Possible, Why: fmt.Sprintf("%d steps succeeded, and then a request of only %v failed: something is kept from step to step (or the batches differ in length)", c.finished(), units.Bytes(c.tried))}, true
 	}

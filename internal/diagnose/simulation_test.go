@@ -112,6 +112,14 @@ func TestSingleTensor(t *testing.T) {
 	}
 }
 
+// TestUnknownSize checks that a message without the size of the request is not described as a request of 0 bytes.
+func TestUnknownSize(t *testing.T) {
+	v := judged(t, "Epoch 1:  32%|###       | 320/1000 [01:22<02:55,  3.87it/s, v_num=0]\nRuntimeError: CUDA error: out of memory\n")
+	if v.Code != Leak || v.Confidence != Possible || !strings.Contains(v.Why, "whose size the message does not give") || strings.Contains(v.Why, "0 B") {
+		t.Errorf("%s (%s): %s", v.Code, v.Confidence, v.Why)
+	}
+}
+
 // TestRisingMemory checks which memory figures in a log show a leak.
 func TestRisingMemory(t *testing.T) {
 	for _, c := range []struct {

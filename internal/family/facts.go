@@ -354,7 +354,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers", "layers"}, Output: "decoder", Answers: "classifier", Suggested: []string{"Wqkv"}, Quantizes: true, Dims: Dims{768, 12, 22},
 	},
 	"mpnet": {
-		make: newMPNet, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true}, late: true,
+		make: newMPNet, EagerBefore: never, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true}, late: true,
 		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"mpt": {

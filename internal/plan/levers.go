@@ -180,7 +180,7 @@ func (s *search) pullable() []lever {
 	out = append(out, s.lengthLevers()...)
 	add(x.shardsLater() && !s.isRecorded(), loadSharded, setup.HowToShard(x.kind), (*settings).shardFirst)
 	for _, kind := range spreads[x.kind] {
-		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil && !base.Diffuses(), fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs",
+		add(x.world > 1 && !s.isRecorded() && base.SpreadsBy(kind), fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs",
 			func(x *settings) { x.kind, x.bucketView = kind, false })
 	}
 	return out

@@ -241,12 +241,12 @@ func (s *search) further(x settings) []lever {
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
-	if s.base.Quantization != nil || s.base.Diffuses() { // sharded loading is not simulated for these
-		return out
-	}
 	kind := setup.FSDP2
 	if setup.DistTakes(x.kind, "load") {
 		kind = x.kind // keep the kind of a run that is already sharded
+	}
+	if !s.base.SpreadsBy(kind) {
+		return out
 	}
 	add(!x.spread().LoadsSharded(), loadSharded, (*settings).shardFirst)
 	for _, times := range s.worlds {

@@ -58,7 +58,7 @@ func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	}
 	sets := [][]settings{plain}
 	for _, kind := range thinner[s.today.kind] {
-		if s.rules.writes("dist.kind", kind) {
+		if s.base.SpreadsBy(kind) && s.rules.writes("dist.kind", kind) {
 			sets = append(sets, s.spreadBy(kind, plain))
 		}
 	}

@@ -26,6 +26,7 @@ func registerObjects() {
 	}
 	natives["snug.network"] = bareNetwork
 	natives["snug.note"] = noted
+	natives["snug.only_one_card"] = onlyOneCard
 	natives["snug.unknown"] = func(*interpreter, arguments) value { return unknown{} }
 	natives["snug.caller_arguments"] = callerArguments
 	natives["snug.modes"] = modesOf
@@ -46,6 +47,15 @@ func registerObjects() {
 func registerTensorMethods() {
 	tensorMethods["register_hook"] = func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} }
 	tensorMethods["is_floating_point"] = func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.DType().Floating() }
+}
+
+// onlyOneCard implements snug.only_one_card(…): a note that the run's other cards are not followed, unless snug's own loop
+// runs on all of them and the script gives only settings.
+func onlyOneCard(in *interpreter, a arguments) value {
+	if text, _ := a.or(0, "", nil).(string); !in.Spread {
+		in.note("%s", text+"; the figure is for one card")
+	}
+	return nil
 }
 
 // noted implements snug.note(…) in a library file: a note on what is not followed and whether the figure is too

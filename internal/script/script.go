@@ -104,6 +104,7 @@ type Run struct {
 	Autocast     shadow.DType   // used if the script does not specify a dtype
 	Settings     map[string]any // trainer arguments that are not on the command line
 	Planned      map[string]any // trainer arguments that override the script's
+	Spread       bool           // the run is on several cards, and only its settings are taken from the script
 	NoneSelected bool           // masks with unknown contents select one element, not all
 	Skips        int            // initial updates skipped because scaled gradients overflow
 	Completion   int            // number of tokens in a sample's answer; 0 means half of the sample

@@ -37,7 +37,7 @@ func (r *run) follow() error {
 	how := script.Run{
 		World: r.w, File: file, Args: s.CommandLine(), Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
-		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips), NoneSelected: r.o.NoneSelected,
+		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips), NoneSelected: r.o.NoneSelected, Spread: r.o.Spread,
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
 		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), LoadsFloat32: s.Versions.TransformersRelease() < 500, Evaluation: evaluation(s), Completion: s.Completion,
 	}

@@ -80,6 +80,7 @@ type Options struct {
 	Describes    bool                             // the world keeps the form of each tensor
 	Stop         func() error                     // called before each micro-batch; an error ends the run; may be nil
 	Standin      bool                             // no GPU runs the kernels, as in testdata/standin
+	Spread       bool                             // the run is on several cards, and a script is followed on one for its settings alone
 	NoneSelected bool                             // masks with unknown contents select one element, not all
 
 	whole *setup.Setup // the setup of a script whose accumulation is shortened; nil for other runs

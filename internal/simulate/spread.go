@@ -23,7 +23,7 @@ func runSpread(s *setup.Setup, o Options) (*Result, error) {
 	if s.Script.Accumulation() == 0 && !s.Script.Abandoned() {
 		one := *s
 		one.Dist = nil
-		_, err := runLoop(&one, Options{Card: o.Card, Stop: o.Stop, MaxEvents: o.MaxEvents})
+		_, err := runLoop(&one, Options{Card: o.Card, Spread: true, Stop: o.Stop, MaxEvents: o.MaxEvents})
 		if o.Stop != nil && o.Stop() != nil {
 			return nil, o.Stop()
 		}

@@ -3,6 +3,7 @@
 package doc
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,6 +69,10 @@ func pyLines(src []byte, tokens []pyToken) []pyLine {
 			if indent < 0 {
 				indent = line[0].start - max(lineStart(src, line[0].start), contentStart(src))
 			}
+			if head := headerOf(line); head > 0 { // the rest of the line is the body, so it is deeper
+				lines = append(lines, pyLine{indent, line[:head]})
+				indent, line = indent+1, line[head:]
+			}
 			lines = append(lines, pyLine{indent, line})
 		}
 		if begin = i + 1; t.kind == pyNewline {
@@ -94,6 +99,19 @@ type pyParser struct {
 	calls map[string]pyCalls
 	class string
 	own   map[string]*node
+}
+
+// headerOf returns the number of tokens before the body of a function that is defined on one line, as in
+// def f(x): return x; 0 for any other line.
+func headerOf(line []pyToken) int {
+	if line[0].text != "def" {
+		return 0
+	}
+	at := slices.IndexFunc(line, func(t pyToken) bool { return t.text == ":" && t.depth == line[0].depth }) + 1
+	if at == len(line) {
+		return 0
+	}
+	return at
 }
 
 // block reads the statements of a file, a class or a function.

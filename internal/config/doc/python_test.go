@@ -67,6 +67,8 @@ func TestPython(t *testing.T) {
 		{name: "call in a function", before: nano, path: "main.args.bf16", value: false, after: replace("bf16=True", "bf16=False")},
 		{name: "in a function", before: "def main():\r\n  args = T(a = 1)\r\n", path: "main.args.a", value: 2, after: "def main():\r\n  args = T(a = 2)\r\n"},
 
+		{name: "in a function on one line", before: "def f(x: int = 1) -> int: a = T(b=1); return tok(x, truncation=True, max_length=8)\nc = 2\n", path: "f.tok.max_length", value: 4, after: "def f(x: int = 1) -> int: a = T(b=1); return tok(x, truncation=True, max_length=4)\nc = 2\n"},
+		{name: "after a function on one line", before: "def f(x): return x\nc = 2\n", path: "c", value: 4, after: "def f(x): return x\nc = 4\n"},
 		{name: "in a tuple", before: "a, b = 1, 2\n", path: "b", value: 5, after: "a, b = 1, 5\n"},
 		{name: "in brackets", before: "(a, c.d) = [1, f(2, 3)]\n", path: "a", value: 5, after: "(a, c.d) = [5, f(2, 3)]\n"},
 		{name: "tuple from a call", before: "a, b = f()\n", path: "a", value: 5, err: ErrNotFound},

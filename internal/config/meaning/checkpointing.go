@@ -5,21 +5,24 @@ package meaning
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"snug/internal/config/projects"
 )
 
 // Checkpointing has two switches under accelerate's FSDP: the trainer's own, and
-// fsdp_activation_checkpointing in accelerate's file. It is on if either of them is on. If both are on,
-// transformers' Trainer refuses to start (5.22, trainer.py: create_accelerator_and_postprocess).
+// activation_checkpointing in accelerate's file or in the Trainer's fsdp_config. It is on if either of them is on. If both
+// are on, transformers' Trainer refuses to start (5.22, trainer.py: create_accelerator_and_postprocess).
 
-// CheckpointingKeys returns the keys for checkpointing: accelerate's, and all others.
+// CheckpointingKeys returns the keys for checkpointing: the sharding's, which have no effect without FSDP, and all
+// others.
 func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
 	for _, b := range r.BindingsOf("checkpointing") {
-		if b.Key.OfSharding {
-			sharded = append(sharded, b)
-		} else {
+		switch {
+		case !b.Key.OfSharding:
 			own = append(own, b)
+		case r.usesFSDP():
+			sharded = append(sharded, b)
 		}
 	}
 	return sharded, own
@@ -27,8 +30,14 @@ func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
 
 // leavesToTrainer reports whether a key leaves the decision to the trainer, as accelerate's does if it is
 // off.
-func leavesToTrainer(b projects.Bound) bool {
-	return b.Setting == "checkpointing" && b.Key.OfSharding && b.Value != true
+func (r *Run) leavesToTrainer(b projects.Bound) bool {
+	return b.Setting == "checkpointing" && b.Key.OfSharding && (b.Value != true || !r.usesFSDP())
+}
+
+// usesFSDP reports whether the files shard the run with FSDP, on any number of GPUs.
+func (r *Run) usesFSDP() bool {
+	kind, _ := r.Value("dist.kind").(string)
+	return strings.HasPrefix(kind, "fsdp")
 }
 
 // AnyOn reports whether any of the keys is on.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"snug/internal/config/projects"
+	"snug/internal/config/systems"
 	"snug/internal/setup"
 )
 
@@ -43,9 +44,12 @@ func (r *Run) fsdpKind(kind string) string {
 	first := r.transformers != "" && setup.Versions{Transformers: r.transformers}.TransformersRelease() < 500
 	switch {
 	case kind == setup.FSDP1 && version == 2:
-		return setup.FSDP2
+		kind = setup.FSDP2
 	case kind == setup.FSDP2 && (version == 1 || version == 0 && first):
 		return setup.FSDP1
+	}
+	if kind == setup.FSDP2 && r.Value("dist.reshard") == false {
+		return setup.FSDP2NoReshard
 	}
 	return kind
 }
@@ -69,8 +73,16 @@ func (r *Run) firstFSDP() []string {
 func (r *Run) readByLibrary(setting string) bool {
 	of := r.BindingsOf(setting)
 	return len(of) == 0 && r.shardsByItself() || slices.ContainsFunc(of, func(b projects.Bound) bool {
-		return !b.Source.System.OwnProgram
+		return b.Key.OfLauncher || !r.reader(b).OwnProgram
 	})
+}
+
+// reader returns the system that reads a key: for a script's flags, the trainer that gets them.
+func (r *Run) reader(b projects.Bound) *systems.System {
+	if b.Source.System.Commands != nil {
+		return b.Source.Trainer()
+	}
+	return b.Source.System
 }
 
 // shardsByItself reports whether a run on several GPUs uses FSDP without a key for it: torchtitan's runs, and
@@ -133,6 +145,6 @@ func (r *Run) gatherType(kind, precision string) string {
 // gathersInAutocast reports whether accelerate or Lightning wraps the model.
 func (r *Run) gathersInAutocast() bool {
 	return slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool {
-		return b.Source.System.GathersInAutocast
+		return b.Key.OfLauncher || r.reader(b).GathersInAutocast
 	})
 }

@@ -72,6 +72,7 @@ func TestMissingReasons(t *testing.T) {
 			"a.yaml:1: torchtune.models.new.new_9b is not a model that snug knows"},
 		"a variable":        {"a.sh", "python a.py --model_name_or_path $1 --batch_size 2\n", "model", "a.sh:1: --model_name_or_path is not known: argument 1 of the script has no default"},
 		"none":              {"a.yaml", "batch_size: 2\n", "model", "no file names the model"},
+		"a name at the top": {"a.yaml", "model: gpt2\nbatch_size: 2\n", "model", "a.yaml:1: model gpt2 is a name that snug knows; if you mean the published model, give --model gpt2"},
 		"no rank":           {"a.yaml", "batch_size: 2\nuse_lora: true\n", "lora.rank", "a.yaml:2: use_lora turns adapters on, but no file sets their rank"},
 		"a task":            {"a.sh", "swift sft --model gpt2 --task_type seq_cls --num_labels 2 --per_device_train_batch_size 2\n", "model.head", "a.sh:1: --task_type seq_cls: the run classifies samples"},
 		"labels":            {"a.yaml", "batch_size: 2\nmodel_name: gpt2\nnum_labels: 3\n", "model.head", "a.yaml:3: num_labels: the run classifies samples"},

@@ -17,11 +17,13 @@ func (r *Run) Value(setting string) any {
 			return v
 		}
 	}
-	switch sharded, _ := r.CheckpointingKeys(); {
-	case setting == "optimizer":
+	switch setting {
+	case "optimizer":
 		return r.withKernel(r.bestOf(setting))
-	case setting == "checkpointing" && AnyOn(sharded):
-		return true
+	case "checkpointing":
+		if sharded, _ := r.CheckpointingKeys(); AnyOn(sharded) {
+			return true
+		}
 	}
 	return r.bestOf(setting)
 }
@@ -31,7 +33,7 @@ func (r *Run) bestOf(setting string) any {
 	var best, vague any
 	neutral := false
 	for _, b := range r.BindingsOf(setting) {
-		if leavesToTrainer(b) {
+		if r.leavesToTrainer(b) {
 			continue
 		}
 		switch v := b.Value.(type) {
@@ -134,7 +136,7 @@ func (r *Run) Whole(setting string) int {
 // to the trainer.
 func (r *Run) DefaultValue(setting string) any {
 	isSet := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
-		return (b.Value != projects.Auto || !b.Source.System.Tied) && !leavesToTrainer(b)
+		return (b.Value != projects.Auto || !b.Source.System.Tied) && !r.leavesToTrainer(b)
 	})
 	if isSet && setting != "precision" || r.Ambiguous(setting) != "" {
 		return nil

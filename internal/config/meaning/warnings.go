@@ -50,7 +50,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 		}
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags; %s in its documentation (%s:%d) is used; for another, name the shell script that starts it: --config-path run.sh", d.Program, which, d.File, d.Line))
 	}
-	if r.Defaults != "" {
+	if r.Defaults != "" && (r.Primary == nil || r.Primary.File == r.Defaults) {
 		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags, which are counted with their defaults; for other values, name the shell script that starts it: --config-path run.sh", r.Defaults))
 	}
 	out = append(out, r.quantizationWarnings(run)...)

@@ -33,7 +33,7 @@ func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := r.heldIn(out)
 	delete(out, "weights")
-	typed := (held != "" || r.Trainer().AutocastsAsLoaded) && (adapts || r.Trainer().LoadsTyped && (r.Primary == nil || !r.Primary.System.TypeIsPrecision))
+	typed := (held != "" || r.Trainer().AutocastsAsLoaded) && (adapts || r.Trainer().LoadsTyped && (r.Primary == nil || !r.Primary.System.TypeIsPrecision) || r.castsShards())
 	if on := r.autocast(held); on != "" && (typed || precision == "fp32") {
 		precision = on // a key for the type of the weights was read as the precision
 	}
@@ -51,6 +51,9 @@ func (r *Run) settleWeights(out map[string]any, adapts bool) {
 // for none.
 func (r *Run) autocast(held string) string {
 	on, _ := r.ValueOrDefault("autocast").(string)
+	if on == "" && r.castsShards() {
+		on = r.launchedPrecision()
+	}
 	if on != "" || !r.Trainer().AutocastsAsLoaded || len(r.BindingsOf("autocast")) > 0 {
 		return on
 	}
@@ -109,6 +112,22 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 		return held, precision
 	}
 	return "", precision
+}
+
+// castsShards reports whether accelerate shards the weights with FSDP. Under autocast it casts them to float32, so a
+// type of the weights does not replace autocast, as it does for TRL on one GPU.
+func (r *Run) castsShards() bool {
+	return r.World() > 1 && r.usesFSDP() && r.gathersInAutocast()
+}
+
+// launchedPrecision returns the autocast that accelerate's launcher or its file sets; "" for none.
+func (r *Run) launchedPrecision() string {
+	for _, b := range r.BindingsOf("precision") {
+		if on, _ := b.Value.(string); (b.Key.OfLauncher || b.Source.System.Launcher) && strings.HasPrefix(on, "amp-") {
+			return on
+		}
+	}
+	return ""
 }
 
 // deepspeed reports whether DeepSpeed manages the weights.

@@ -35,7 +35,7 @@ func (s *Source) findSettings() ([]Bound, error) {
 	keys := s.System.Keys().All
 	for i := range keys {
 		k := &keys[i]
-		if settled[k.Setting] && !k.Together() || k.Path == "" {
+		if settled[k.Setting] && !k.Together() && !k.OfSharding || k.Path == "" {
 			continue
 		}
 		if k.Beside != nil && !strings.Contains(k.Path, "*") {

@@ -60,7 +60,7 @@ func (s *Source) bindSetting(out *readings, of []candidate) error {
 }
 
 // filesOwn are the settings that exist only in files, not in a setup.
-var filesOwn = []string{"link", "nodes", "visible", "uncast", "reference", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "uncounted", "target_seq", "eval.batch", "eval.when", "dist.version", "image.pixels", "image.tiles", "freeze.vision", "freeze.projector", "freeze.language"}
+var filesOwn = []string{"link", "nodes", "visible", "uncast", "reference", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "uncounted", "target_seq", "eval.batch", "eval.when", "dist.version", "dist.reshard", "image.pixels", "image.tiles", "freeze.vision", "freeze.projector", "freeze.language"}
 
 // readings are bindings, with the index of the binding for each setting and value.
 type readings struct {

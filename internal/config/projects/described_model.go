@@ -115,7 +115,26 @@ func modelClass(t tree.Tree) *tree.Value {
 			}
 		}
 	}
+	if around == nil {
+		return modelAtTop(t)
+	}
 	return around
+}
+
+// modelAtTop returns the text of a key such as model at the top of a config file, which names the model to the program; nil
+// if there is none.
+func modelAtTop(t tree.Tree) *tree.Value {
+	if f := t.Layers[0].Doc.Format(); f == doc.Python || f == doc.Shell {
+		return nil
+	}
+	for _, name := range modelSections {
+		for _, v := range t.Index().Named(name) {
+			if text, _ := v.Value.Data.(string); len(v.Parts) == 1 && text != "" && !strings.Contains(text, "${") {
+				return v
+			}
+		}
+	}
+	return nil
 }
 
 // ofModel reports whether a path is directly in a model's section, or is the class of a part, as in

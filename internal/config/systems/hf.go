@@ -73,12 +73,9 @@ func hfKeys() []Key {
 		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, OfModel: true, Source: trlModel},
 		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: hfArgs},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
-		{Setting: "dist.version", Path: "fsdp_config.version", Kind: Whole, Source: hfArgs},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: hfArgs},
+		{Setting: "link", Path: "fsdp_config", Kind: Link, Source: hfArgs},
 		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
-		less("fsdp_config.cpu_offload", offloadsAll, hfArgs),
-		less("fsdp_config.offload_params", offloadsAll, hfArgs),
-		less("fsdp_config.fsdp_offload_params", offloadsAll, hfArgs),
 		{Setting: "eval.batch", Path: "per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "8", Source: hfArgs},
 		{Setting: "eval.when", Path: "eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
 		{Setting: "eval.when", Path: "evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
@@ -87,7 +84,7 @@ func hfKeys() []Key {
 		less("adafactor", "replaces the optimizer with Adafactor, which keeps less", hfArgs+" (until 4)"),
 		{Setting: "noted", Path: "predict_with_generate", Kind: Switch, Means: generates, Then: mayTakeMore, Source: "transformers: Seq2SeqTrainingArguments"},
 		paged("optim", hfArgs),
-	}, deepspeedWithin(), ligerKeys(hfArgs))
+	}, at("fsdp_config.", fsdpConfigKeys()...), deepspeedWithin(), ligerKeys(hfArgs))
 }
 
 // hfFSDP are the values of TrainingArguments' fsdp: options in one string, or true since version 5. hfOffload

@@ -94,6 +94,8 @@ type Key struct {
 	// OfSharding means that the switch belongs to the sharding: it turns checkpointing on in addition
 	// to the trainer's own switch, and has no effect when off.
 	OfSharding bool
+	// OfLauncher means that accelerate's launcher reads the flag, whatever program it starts.
+	OfLauncher bool
 	// ClipsUnfused means that gradients are clipped by code that refuses fused optimizers under autocast
 	// (lightning 2.6, plugins/precision/amp.py).
 	ClipsUnfused bool
@@ -146,7 +148,7 @@ type System struct {
 // All returns every system, most specific first: if a file matches several, the first is used.
 func All() []*System {
 	return []*System{
-		&gptNeoX, &deepspeed, &accelerate, &autotrain, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &olmo, &composer,
+		&gptNeoX, &deepspeed, &accelerate, &fsdpConfig, &autotrain, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &olmo, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
 		&xtuner, &lightning, &qloraScript, &trlScript, &hfScript, &nanogptOwn, &nanogpt,
 		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &diffusers, &diffusersAdapters, &shell, &plain,
