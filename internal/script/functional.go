@@ -16,10 +16,10 @@ func registerFunctional() {
 		"mse_loss": distance("mse_loss"), "l1_loss": distance("l1_loss"), "smooth_l1_loss": distance("smooth_l1_loss"), "huber_loss": distance("huber_loss"),
 		"binary_cross_entropy": bce, "binary_cross_entropy_with_logits": bceWithLogits, "cosine_similarity": cosineSimilarity,
 		"pairwise_distance": pairwiseDistance, "triplet_margin_loss": tripletMargin, "one_hot": oneHot,
-		"silu": activation((*shadow.Tensor).SiLU), "gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
+		"gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
 		"relu": relu, "sigmoid": activation((*shadow.Tensor).Sigmoid), "softplus": activation((*shadow.Tensor).Softplus),
-		"logsigmoid": activation((*shadow.Tensor).LogSigmoid), "leaky_relu": activation((*shadow.Tensor).LeakyReLU),
-		"elu": activation((*shadow.Tensor).LeakyReLU), "softmax": onTensor("softmax"), "log_softmax": onTensor("log_softmax"),
+		"logsigmoid": activation((*shadow.Tensor).LogSigmoid),
+		"softmax": onTensor("softmax"), "log_softmax": onTensor("log_softmax"),
 	} {
 		natives["torch.nn.functional."+name] = f
 	}
@@ -126,9 +126,6 @@ func activation(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, argume
 		x, ok := card(a, 0, "input")
 		if !ok {
 			return hold(a.or(0, "input", unknown{}))
-		}
-		if in, ok := a.or(-1, "inplace", false).(bool); ok && in && (!x.RequiresGrad() || !in) {
-			return x.Hold()
 		}
 		return f(x).Hold()
 	}
