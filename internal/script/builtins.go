@@ -86,6 +86,7 @@ var register = sync.OnceFunc(func() {
 	registerActivations()
 	registerMethods()
 	registerScatter()
+	registerShaping()
 	registerFiles()
 	registerAttention()
 	registerDataclasses()
@@ -233,8 +234,12 @@ func zipped(in *interpreter, a arguments) value {
 
 func toInt(_ *interpreter, a arguments) value {
 	switch v := a.or(0, "", nil).(type) {
-	case int:
+	case int, *place:
 		return v
+	case *hostTensor:
+		if v.numel() == 1 {
+			return newPlace()
+		}
 	case float64:
 		return int(v)
 	case bool:
@@ -249,6 +254,14 @@ func toInt(_ *interpreter, a arguments) value {
 
 func toFloat(_ *interpreter, a arguments) value {
 	v := a.or(0, "", nil)
+	switch v := v.(type) {
+	case *hostTensor:
+		if v.numel() == 1 {
+			return &hostTensor{size: []int{}, dtype: shadow.Float64}
+		}
+	case *place:
+		return &hostTensor{size: []int{}, dtype: shadow.Float64}
+	}
 	if x, ok := number(v); ok {
 		return x
 	}

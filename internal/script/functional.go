@@ -19,7 +19,7 @@ func registerFunctional() {
 		"gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
 		"relu": relu, "sigmoid": activation((*shadow.Tensor).Sigmoid), "softplus": activation((*shadow.Tensor).Softplus),
 		"logsigmoid": activation((*shadow.Tensor).LogSigmoid),
-		"softmax": onTensor("softmax"), "log_softmax": onTensor("log_softmax"),
+		"softmax":    onTensor("softmax"), "log_softmax": onTensor("log_softmax"),
 	} {
 		natives["torch.nn.functional."+name] = f
 	}

@@ -112,7 +112,8 @@ func (in *interpreter) tensorAttr(t *shadow.Tensor, name string) (value, bool) {
 	case "T":
 		return t.T().Hold(), true
 	case "data":
-		return t.Detach().Hold(), true
+		in.data = dataOf{t.Detach(), t}
+		return in.data.data.Hold(), true
 	case "grad":
 		if t.Grad() == nil {
 			return nil, true

@@ -184,11 +184,16 @@ func made(name string) func(*interpreter, arguments) value {
 			return unknown{}
 		}
 		in.measure(t.size)
-		if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
-			return in.onto(t)
-		}
-		return t
+		return in.placedOn(t, a)
 	}
+}
+
+// placedOn returns a new tensor on the device that the arguments or the script choose.
+func (in *interpreter) placedOn(t *hostTensor, a arguments) value {
+	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
+		return in.onto(t)
+	}
+	return t
 }
 
 // rangeLength returns the length of torch.arange(start, end, step), or -1 if unknown.
@@ -253,10 +258,7 @@ func newTensor(in *interpreter, a arguments) value {
 	if dt, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
 		t.dtype = shadow.DType(dt)
 	}
-	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
-		return in.onto(t)
-	}
-	return t
+	return in.placedOn(t, a)
 }
 
 // nested returns the shape of a list of lists, and the dtype of its numbers. Those of unknown samples are counted as
@@ -274,6 +276,9 @@ func nested(l *list) (size []int, dt shadow.DType) {
 		inner, of := nested(first)
 		return append(size, inner...), of
 	case *hostTensor:
+		if len(first.size) == 0 && first.dtype == shadow.Float64 { // Python's numbers
+			return size, shadow.Float32
+		}
 		return append(size, first.size...), first.dtype
 	case int, *place, unknown:
 		dt = shadow.Int64
