@@ -50,9 +50,8 @@ var register = sync.OnceFunc(func() {
 	}
 	natives["builtins.filter"] = filtered
 	natives["builtins.vars"] = varsOf
-	for _, name := range []string{"random.randint", "random.randrange"} {
-		natives[name] = func(*interpreter, arguments) value { return newPlace() }
-	}
+	natives["random.randint"] = randomInteger(0)
+	natives["random.randrange"] = randomInteger(1)
 	natives["snug.load_model"] = loadModel
 	natives["snug.load_reference"] = loadReference
 	natives["snug.loads"] = sawModelNamed

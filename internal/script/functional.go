@@ -43,6 +43,8 @@ func registerFunctional() {
 	natives["torch.dropout"] = dropout
 	natives["torch.randint_like"] = filledLike
 	natives["snug.rnn"] = recurrent
+	natives["torch.lstm_cell"] = lstmCell
+	natives["torch.gru_cell"] = gruCell
 	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {
 		natives["torch."+name] = tensorClass(dt)
 	}

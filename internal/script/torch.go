@@ -181,6 +181,7 @@ func made(name string) func(*interpreter, arguments) value {
 			t.dtype = shadow.DType(dt)
 		}
 		if t.size == nil {
+			in.randomSize(a)
 			return unknown{}
 		}
 		in.measure(t.size)

@@ -63,6 +63,7 @@ func (t *Tensor) IndexAdd(dim int, index, source *Tensor) *Tensor {
 	w := t.w
 	n := w.record("IndexAddBackward0", t, source)
 	at := n.saveIf(n.needsGrad(1), index)
+	n.saveIf(n.needsGrad(1), source) // for its shape
 	w.Op("index_add")
 	out := t.EmptyLike(t.dtype)
 	w.Launch(out, source)
