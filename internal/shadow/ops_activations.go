@@ -10,6 +10,7 @@ func (t *Tensor) Activation(op string) *Tensor { return t.keepsInput(op, op) }
 // ActivationInPlace is an activation in place whose gradient is computed from its result: relu_, leaky_relu_, elu_,
 // hardtanh_. The result uses the memory of the argument.
 func (t *Tensor) ActivationInPlace(op string) *Tensor {
+	view := t.fn != nil && t.fn.name == "ViewBackward0"
 	n := t.w.record(op, t)
 	t.w.Op(op + "_")
 	t.w.Launch(t)
@@ -18,8 +19,26 @@ func (t *Tensor) ActivationInPlace(op string) *Tensor {
 	}
 	out := t.alias(t.size, t.stride)
 	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout(op+"_backward", result.get())) })
+	n.backward(func(g *Tensor) []*Tensor {
+		if view {
+			return inputGrads(g.throughSlice(op+"_backward", result.get()))
+		}
+		return inputGrads(g.withLayout(op+"_backward", result.get()))
+	})
 	return n.result(out, t)
+}
+
+// throughSlice is the backward of autograd's CopySlices, the history of a view that was written to: the gradient of the
+// whole tensor is copied, and the part that was written to is computed from a copy and copied back.
+func (g *Tensor) throughSlice(op string, saved *Tensor) *Tensor {
+	w := g.w
+	w.Op("new_empty_strided")
+	whole := w.Empty(g.size, g.dtype).Hold()
+	w.Op("clone")
+	part := w.Empty(g.size, g.dtype).Hold()
+	part.withLayout(op, saved).Hold().Drop()
+	part.Drop()
+	return whole.loosen()
 }
 
 // ActivationOverCopy is an activation in place whose gradient needs the argument, which is copied first: silu_, mish_,
