@@ -64,7 +64,7 @@ type Conv struct {
 // Wide is how a kernel moves along the width, if it moves otherwise along the height.
 type Wide struct {
 	Differs         bool // the other fields count
-	Stride, Padding int
+	Stride, Padding int  // along the width
 }
 
 // convCall is one of a convolution's products, without its batch size.
