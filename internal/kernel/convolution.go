@@ -55,8 +55,16 @@ type Conv struct {
 	Batch, Channels, Filters int      // sizes; Channels is the number of input channels
 	Size, Kernel             Pair     // size of an image, and of a filter
 	Stride, Padding, Groups  int      // the same in both dimensions
+	Dilation                 int      // the same in both dimensions; 0 means 1
+	Wide                     Wide     // stride and padding along the width, if they are others
 	Line                     bool     // signals of one dimension, which cuDNN sees as images of height 1
 	Depth                    int      // frames, if one filter covers the whole of a small volume; 0 for images
+}
+
+// Wide is how a kernel moves along the width, if it moves otherwise along the height.
+type Wide struct {
+	Differs         bool // the other fields count
+	Stride, Padding int  // along the width
 }
 
 // convCall is one of a convolution's products, without its batch size.
@@ -79,7 +87,10 @@ type convShape struct {
 func (c Conv) shape() convShape {
 	s := convShape{
 		last: c.Last, channels: c.Channels, filters: c.Filters, size: c.Size, kernel: c.Kernel,
-		stride: square(c.Stride), padding: square(c.Padding), dilation: square(1), groups: c.Groups,
+		stride: square(c.Stride), padding: square(c.Padding), dilation: square(max(c.Dilation, 1)), groups: c.Groups,
+	}
+	if c.Wide.Differs {
+		s.stride.W, s.padding.W = c.Wide.Stride, c.Wide.Padding
 	}
 	if c.Line {
 		s.stride.H, s.padding.H = 1, 0

@@ -50,9 +50,8 @@ var register = sync.OnceFunc(func() {
 	}
 	natives["builtins.filter"] = filtered
 	natives["builtins.vars"] = varsOf
-	for _, name := range []string{"random.randint", "random.randrange"} {
-		natives[name] = func(*interpreter, arguments) value { return newPlace() }
-	}
+	natives["random.randint"] = randomInteger(0)
+	natives["random.randrange"] = randomInteger(1)
 	natives["snug.load_model"] = loadModel
 	natives["snug.load_reference"] = loadReference
 	natives["snug.loads"] = sawModelNamed
@@ -84,7 +83,10 @@ var register = sync.OnceFunc(func() {
 	registerFunctional()
 	registerNumbers()
 	registerImages()
+	registerActivations()
 	registerMethods()
+	registerScatter()
+	registerShaping()
 	registerFiles()
 	registerAttention()
 	registerDataclasses()
@@ -232,8 +234,12 @@ func zipped(in *interpreter, a arguments) value {
 
 func toInt(_ *interpreter, a arguments) value {
 	switch v := a.or(0, "", nil).(type) {
-	case int:
+	case int, *place:
 		return v
+	case *hostTensor:
+		if v.numel() == 1 {
+			return newPlace()
+		}
 	case float64:
 		return int(v)
 	case bool:
@@ -248,6 +254,14 @@ func toInt(_ *interpreter, a arguments) value {
 
 func toFloat(_ *interpreter, a arguments) value {
 	v := a.or(0, "", nil)
+	switch v := v.(type) {
+	case *hostTensor:
+		if v.numel() == 1 {
+			return &hostTensor{size: []int{}, dtype: shadow.Float64}
+		}
+	case *place:
+		return &hostTensor{size: []int{}, dtype: shadow.Float64}
+	}
 	if x, ok := number(v); ok {
 		return x
 	}

@@ -16,10 +16,10 @@ func registerFunctional() {
 		"mse_loss": distance("mse_loss"), "l1_loss": distance("l1_loss"), "smooth_l1_loss": distance("smooth_l1_loss"), "huber_loss": distance("huber_loss"),
 		"binary_cross_entropy": bce, "binary_cross_entropy_with_logits": bceWithLogits, "cosine_similarity": cosineSimilarity,
 		"pairwise_distance": pairwiseDistance, "triplet_margin_loss": tripletMargin, "one_hot": oneHot,
-		"silu": activation((*shadow.Tensor).SiLU), "gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
+		"gelu": activation((*shadow.Tensor).GELU), "tanh": activation((*shadow.Tensor).Tanh),
 		"relu": relu, "sigmoid": activation((*shadow.Tensor).Sigmoid), "softplus": activation((*shadow.Tensor).Softplus),
-		"logsigmoid": activation((*shadow.Tensor).LogSigmoid), "leaky_relu": activation((*shadow.Tensor).LeakyReLU),
-		"elu": activation((*shadow.Tensor).LeakyReLU), "softmax": onTensor("softmax"), "log_softmax": onTensor("log_softmax"),
+		"logsigmoid": activation((*shadow.Tensor).LogSigmoid),
+		"softmax":    onTensor("softmax"), "log_softmax": onTensor("log_softmax"),
 	} {
 		natives["torch.nn.functional."+name] = f
 	}
@@ -43,6 +43,8 @@ func registerFunctional() {
 	natives["torch.dropout"] = dropout
 	natives["torch.randint_like"] = filledLike
 	natives["snug.rnn"] = recurrent
+	natives["torch.lstm_cell"] = lstmCell
+	natives["torch.gru_cell"] = gruCell
 	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {
 		natives["torch."+name] = tensorClass(dt)
 	}
@@ -127,9 +129,6 @@ func activation(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, argume
 		if !ok {
 			return hold(a.or(0, "input", unknown{}))
 		}
-		if in, ok := a.or(-1, "inplace", false).(bool); ok && in && (!x.RequiresGrad() || !in) {
-			return x.Hold()
-		}
 		return f(x).Hold()
 	}
 }
@@ -138,7 +137,7 @@ func activation(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, argume
 func relu(in *interpreter, a arguments) value {
 	x, ok := card(a, 0, "input")
 	if inPlace, _ := a.or(1, "inplace", false).(bool); ok && inPlace && x.RequiresGrad() {
-		return x.ReLUInPlace().Hold()
+		return x.ActivationInPlace("threshold").Hold()
 	}
 	return activation((*shadow.Tensor).ReLU)(in, a)
 }

@@ -35,6 +35,11 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		return &hostTensor{size: t.size, dtype: shadow.Int64}
 	case "float":
 		return &hostTensor{size: t.size, dtype: shadow.Float32}
+	case "astype":
+		if dt, ok := typeNamed(a.or(0, "dtype", nil)); ok {
+			return &hostTensor{size: t.size, dtype: dt}
+		}
+		return unknown{}
 	case "half":
 		return &hostTensor{size: t.size, dtype: shadow.Float16}
 	case "bfloat16":
@@ -60,8 +65,12 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		return unknown{}
 	case "item":
 		return newPlace()
-	case "tolist", "sum", "mean", "argmax", "max", "min":
-		return unknown{}
+	case "tolist":
+		return in.listOf(t)
+	case "sum", "mean", "argmax", "max", "min":
+		if l := a.or(0, "dim", a.or(0, "axis", nil)); l == nil {
+			return unknown{}
+		}
 	}
 	f, ok := tensorMethods[name]
 	if !ok || strings.HasSuffix(name, "_") || name == "backward" {
@@ -138,4 +147,35 @@ func indexHost(t *hostTensor, key value) value {
 		return newPlace()
 	}
 	return &hostTensor{size: size, dtype: t.dtype}
+}
+
+// maxListed is the number of elements up to which tolist makes a list.
+const maxListed = 1 << 14
+
+// listOf implements t.tolist() of a host tensor: nested lists of unknown numbers.
+func (in *interpreter) listOf(t *hostTensor) value {
+	if t.numel() > maxListed || len(t.size) > 2 {
+		return unknown{}
+	}
+	if len(t.size) == 0 {
+		return numberIn(t)
+	}
+	in.grow(t.size[0])
+	out := &list{items: make([]value, t.size[0])}
+	for i := range out.items {
+		if len(t.size) == 1 {
+			out.items[i] = numberIn(t)
+		} else {
+			out.items[i] = in.listOf(&hostTensor{size: t.size[1:], dtype: t.dtype})
+		}
+	}
+	return out
+}
+
+// numberIn returns an element of a host tensor as a Python number, whose value is unknown.
+func numberIn(t *hostTensor) value {
+	if t.dtype.Floating() {
+		return &hostTensor{size: []int{}, dtype: shadow.Float64}
+	}
+	return newPlace()
 }

@@ -6,13 +6,12 @@ import (
 	"snug/internal/shadow"
 )
 
-// torch.nn.functional's functions for images, for models that a script builds itself. A kernel that is not square, or
-// dilated, is not followed.
+// torch.nn.functional's functions for images, for models that a script builds itself.
 
 func registerImages() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
-		"conv1d": conv1d, "conv2d": conv2d, "conv_transpose2d": convTranspose2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
-		"adaptive_avg_pool2d": adaptiveAvgPool2d, "interpolate": interpolate,
+		"conv1d": conv1d, "pad": pads, "conv2d": conv2d, "conv_transpose2d": convTranspose2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
+		"adaptive_avg_pool2d": adaptiveAvgPool2d, "adaptive_max_pool2d": adaptiveMaxPool2d, "interpolate": interpolate,
 	} {
 		natives["torch.nn.functional."+name] = f
 	}
@@ -56,19 +55,21 @@ func conv2d(in *interpreter, a arguments) value {
 	if !ok || !okW {
 		return unknown{}
 	}
-	kernel := weight.Size(2)
-	stride, okS := side(a.or(3, "stride", 1))
-	padding, okP := side(a.or(4, "padding", 0))
-	if word, _ := a.or(4, "padding", 0).(string); word == "valid" || word == "same" && kernel%2 == 1 {
-		padding, okP = map[string]int{"same": kernel / 2}[word], true
-	}
+	strideH, strideW, okS := pair(a.or(3, "stride", 1))
 	dilation, okD := side(a.or(5, "dilation", 1))
+	padH, padW, okP := pair(a.or(4, "padding", 0))
+	if word, _ := a.or(4, "padding", 0).(string); word == "valid" || word == "same" && weight.Size(2)%2 == 1 && weight.Size(3)%2 == 1 {
+		if okP = true; word == "same" {
+			padH, padW = dilation*(weight.Size(2)/2), dilation*(weight.Size(3)/2)
+		}
+	}
 	groups, okG := a.or(6, "groups", 1).(int)
-	if !okS || !okP || !okD || !okG || dilation != 1 || weight.Size(3) != kernel {
-		in.note("only convolutions with square kernels and without dilation are followed")
+	if !okS || !okP || !okD || !okG {
+		in.note("a convolution with settings that are not known, or with another dilation in each direction, is not followed")
 		return unknown{}
 	}
-	return x.Conv2d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Groups: groups}).Hold()
+	c := shadow.Conv{Stride: strideH, Padding: padH, Dilation: dilation, Groups: groups}.Across(strideW, padW)
+	return x.Conv2d(weight, optional(a, 2, "bias"), c).Hold()
 }
 
 // convTranspose2d implements F.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation).
@@ -98,22 +99,22 @@ func conv1d(in *interpreter, a arguments) value {
 		in.noteTensors("conv1d", a)
 		return unknown{}
 	}
-	kernel := weight.Size(2)
+	width := weight.Size(2)
 	stride, okS := single(a.or(3, "stride", 1))
 	padding, okP := single(a.or(4, "padding", 0))
-	if word, _ := a.or(4, "padding", 0).(string); word == "valid" || word == "same" && kernel%2 == 1 {
-		padding, okP = map[string]int{"same": kernel / 2}[word], true
-	}
 	dilation, okD := single(a.or(5, "dilation", 1))
+	if word, _ := a.or(4, "padding", 0).(string); word == "valid" || word == "same" && width%2 == 1 {
+		padding, okP = map[string]int{"same": dilation * (width / 2)}[word], true
+	}
 	groups, okG := a.or(6, "groups", 1).(int)
 	switch {
-	case !okS || !okP || !okD || !okG || dilation != 1:
-		in.note("a convolution with dilation, or with settings that are not known, is not followed")
+	case !okS || !okP || !okD || !okG:
+		in.note("a convolution with settings that are not known is not followed")
 		return unknown{}
-	case groups > 1 && groups == x.Size(1) && groups == weight.Size(0) && stride == 1:
+	case groups > 1 && groups == x.Size(1) && groups == weight.Size(0) && stride == 1 && dilation == 1:
 		return x.Conv1dDepthwise(weight, optional(a, 2, "bias"), padding).Hold()
 	}
-	return x.Conv1d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Groups: groups}).Hold()
+	return x.Conv1d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}).Hold()
 }
 
 // single returns a size in one dimension: a number, or a sequence of one.
@@ -142,11 +143,7 @@ func batchNorm(in *interpreter, a arguments) value {
 	if !ok {
 		return unknown{}
 	}
-	if training, known := a.or(5, "training", false).(bool); known && !training {
-		return x.MulScalar().Hold()
-	}
-	if weight == nil || mean == nil {
-		in.note("only the result of a batch norm without weights or statistics is counted; the run needs a little more memory")
+	if training, known := a.or(5, "training", false).(bool); known && !training && mean != nil {
 		return x.MulScalar().Hold()
 	}
 	return x.BatchNorm(weight, bias, mean, variance).Hold()
@@ -164,54 +161,86 @@ func groupNorm(in *interpreter, a arguments) value {
 	return x.GroupNorm(groups, weight, optional(a, 3, "bias")).Hold()
 }
 
-// window returns the size and movement of a pooling window.
-func window(in *interpreter, a arguments, name string) (kernel int, c shadow.Conv, ok bool) {
-	kernel, ok = side(a.or(1, "kernel_size", nil))
-	stride := a.or(2, "stride", nil)
-	if stride == nil {
-		stride = kernel
+// pooled returns the height and width of the result of F.max_pool2d or F.avg_pool2d, for windows of any shape.
+func pooled(in *interpreter, x *shadow.Tensor, a arguments, name string) (height, width int, ok bool) {
+	kernelH, kernelW, okK := pair(a.or(1, "kernel_size", nil))
+	strideH, strideW := kernelH, kernelW
+	okS := true
+	if s := a.or(2, "stride", nil); s != nil {
+		strideH, strideW, okS = pair(s)
 	}
-	step, okS := side(stride)
-	padding, okP := side(a.or(3, "padding", 0))
-	if !ok || !okS || !okP || step < 1 {
-		in.note("%s is followed only with a square window", name)
-		return 0, c, false
+	padH, padW, okP := pair(a.or(3, "padding", 0))
+	dilation, okD := 1, true
+	if name == "max_pool2d" {
+		dilation, okD = side(a.or(4, "dilation", 1))
 	}
-	return kernel, shadow.Conv{Stride: step, Padding: padding, Groups: 1}, true
+	ceil, _ := a.or(-1, "ceil_mode", false).(bool)
+	if !okK || !okS || !okP || !okD || strideH < 1 || strideW < 1 {
+		in.note("%s is followed only with a window of known size", name)
+		return 0, 0, false
+	}
+	along := func(size, kernel, stride, padding int) int {
+		space := size + 2*padding - dilation*(kernel-1) - 1
+		n := space/stride + 1
+		if ceil && space%stride != 0 && n*stride < size+padding { // the last window starts inside the image
+			n++
+		}
+		return n
+	}
+	return along(x.Size(2), kernelH, strideH, padH), along(x.Size(3), kernelW, strideW, padW), true
 }
 
-// maxPool2d implements F.max_pool2d(input, kernel_size, stride, padding).
+// maxPool2d implements F.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode).
 func maxPool2d(in *interpreter, a arguments) value {
 	x, ok := image(a)
-	kernel, c, known := window(in, a, "max_pool2d")
-	if !ok || !known {
+	if !ok {
+		in.noteTensors("max_pool2d", a)
 		return unknown{}
 	}
-	return x.MaxPool2d(kernel, c).Hold()
+	height, width, known := pooled(in, x, a, "max_pool2d")
+	if !known {
+		return unknown{}
+	}
+	return x.MaxPool("max_pool2d_with_indices", height, width).Hold()
 }
 
 // avgPool2d implements F.avg_pool2d(input, kernel_size, stride, padding).
 func avgPool2d(in *interpreter, a arguments) value {
 	x, ok := image(a)
-	kernel, c, known := window(in, a, "avg_pool2d")
-	if !ok || !known {
+	if !ok {
+		in.noteTensors("avg_pool2d", a)
 		return unknown{}
 	}
-	return x.AvgPool2d(kernel, c).Hold()
+	height, width, known := pooled(in, x, a, "avg_pool2d")
+	if !known {
+		return unknown{}
+	}
+	return x.Resampled("avg_pool2d", height, width, true).Hold()
+}
+
+// adaptiveMaxPool2d implements F.adaptive_max_pool2d(input, output_size).
+func adaptiveMaxPool2d(in *interpreter, a arguments) value {
+	x, ok := image(a)
+	height, width, known := pair(a.or(1, "output_size", nil))
+	if !ok || !known {
+		in.noteTensors("adaptive_max_pool2d", a)
+		return unknown{}
+	}
+	return x.MaxPool("adaptive_max_pool2d", height, width).Hold()
 }
 
 // adaptiveAvgPool2d implements F.adaptive_avg_pool2d(input, output_size).
 func adaptiveAvgPool2d(in *interpreter, a arguments) value {
 	x, ok := image(a)
-	size, known := side(a.or(1, "output_size", nil))
+	height, width, known := pair(a.or(1, "output_size", nil))
 	if !ok || !known {
 		in.noteTensors("adaptive_avg_pool2d", a)
 		return unknown{}
 	}
-	if size == 1 {
+	if height == 1 && width == 1 {
 		return x.AdaptiveAvgPool2d().Hold()
 	}
-	return x.Resampled("_adaptive_avg_pool2d", size, size, true).Hold()
+	return x.Resampled("_adaptive_avg_pool2d", height, width, true).Hold()
 }
 
 // interpolate implements F.interpolate(input, size, scale_factor, mode) for images.

@@ -148,8 +148,14 @@ func (in *interpreter) copiedNetwork(n *network) value {
 	out := &network{dtype: n.dtype, casted: n.casted, mode: n.mode, bare: n.bare, loading: n.loading}
 	switch {
 	case n.waits:
-		for i, p := range out.made(in).Parameters() {
-			p.SetTrained(n.net.Parameters()[i].RequiresGrad())
+		trained := map[string]bool{}
+		for _, p := range n.net.Parameters() {
+			trained[p.Name()] = p.RequiresGrad()
+		}
+		for _, p := range out.made(in).Parameters() {
+			if on, ok := trained[p.Name()]; ok { // a module of the script may have replaced the parameter
+				p.SetTrained(on)
+			}
 		}
 	case n.net != nil:
 		out.net, out.copied = in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading}), true

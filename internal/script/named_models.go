@@ -3,6 +3,7 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,7 +52,10 @@ func (in *interpreter) another(name value) map[string]any {
 	}
 	own, found := in.configOf(text)
 	switch {
-	case found && own == nil, text == in.model:
+	case found && own == nil:
+		in.model = cmp.Or(in.model, text)
+		return nil
+	case text == in.model:
 		return nil
 	case in.model == "" && !in.namesSetup():
 		in.model = text

@@ -125,6 +125,9 @@ func (in *interpreter) callBound(b *bound, a arguments) value {
 			return in.hostMethod(&hostTensor{size: sizeOf(o), dtype: o.DType()}, b.name, a)
 		}
 		if f, ok := tensorMethods[b.name]; ok {
+			if strings.HasSuffix(b.name, "_") {
+				in.wroteByHand(o)
+			}
 			return f(in, o, a)
 		}
 		in.note("the tensor method %s is not followed", b.name)

@@ -7,44 +7,123 @@ import "snug/internal/shadow"
 // NumPy arrays are treated as host tensors. Scripts use them to make random data.
 
 func registerNumPy() {
-	for name, dt := range map[string]shadow.DType{
-		"numpy.random.randint": shadow.Int64, "numpy.random.rand": shadow.Float64, "numpy.random.randn": shadow.Float64,
-		"numpy.random.normal": shadow.Float64, "numpy.random.random": shadow.Float64, "numpy.random.uniform": shadow.Float64,
-		"numpy.zeros": shadow.Float64, "numpy.ones": shadow.Float64, "numpy.empty": shadow.Float64,
+	for name, f := range map[string]arrayMaker{
+		"random.randint": {2, shadow.Int64}, "random.integers": {2, shadow.Int64}, "random.rand": {-1, shadow.Float64}, "random.randn": {-1, shadow.Float64},
+		"random.normal": {2, shadow.Float64}, "random.uniform": {2, shadow.Float64}, "random.beta": {2, shadow.Float64}, "random.binomial": {2, shadow.Int64},
+		"random.random": {0, shadow.Float64}, "random.random_sample": {0, shadow.Float64}, "random.standard_normal": {0, shadow.Float64},
+		"random.poisson": {1, shadow.Int64}, "random.exponential": {1, shadow.Float64},
+		"zeros": {0, shadow.Float64}, "ones": {0, shadow.Float64}, "empty": {0, shadow.Float64}, "full": {0, shadow.Float64},
 	} {
-		natives[name] = func(in *interpreter, a arguments) value {
-			v := arrayOf(a, dt)
-			if h, ok := v.(*hostTensor); ok {
-				in.measure(h.size)
-			}
-			return v
-		}
+		natives["numpy."+name] = f.make
 	}
 	natives["numpy.array"] = newTensor
 	natives["numpy.asarray"] = newTensor
 	natives["numpy.arange"] = made("arange")
+	natives["numpy.linspace"] = linspace(shadow.Float64)
+	natives["numpy.stack"] = alongAxis(stackedOf)
+	natives["numpy.concatenate"] = alongAxis(concatenated(shadow.Cat))
+	natives["numpy.random.choice"] = randomChoice
+	natives["numpy.random.permutation"] = permuted
+	for _, name := range []string{"default_rng", "RandomState"} { // a generator has the functions of the module
+		natives["numpy.random."+name] = func(*interpreter, arguments) value { return namespace("numpy.random") }
+	}
+	for name, dt := range map[string]shadow.DType{
+		"float32": shadow.Float32, "float64": shadow.Float64, "float16": shadow.Float16, "int64": shadow.Int64, "int32": shadow.Int32, "uint8": shadow.UInt8, "bool_": shadow.Bool,
+	} {
+		constants["numpy."+name] = dtypeValue(dt)
+	}
 	natives["torch.nn.utils.rnn.pad_sequence"] = padSequence
 }
 
-// arrayOf makes an array from its size argument or its positional arguments, or a number if there is no size.
-func arrayOf(a arguments, dt shadow.DType) value {
-	switch v := a.or(-1, "size", a.or(0, "shape", nil)).(type) {
-	case *list:
-		if d := ints(v.items); d != nil {
-			return &hostTensor{size: d, dtype: dt}
-		}
-	case sizeValue:
-		return &hostTensor{size: v, dtype: dt}
-	case int:
-		if _, sized := a.get(-1, "size"); sized {
-			return &hostTensor{size: []int{v}, dtype: dt}
-		}
+// arrayMaker describes a function that makes an array: where its argument size is, -1 if each argument is one, and the
+// type of its elements.
+type arrayMaker struct {
+	size  int
+	dtype shadow.DType
+}
+
+// make returns the array, or a number if there is no size.
+func (m arrayMaker) make(in *interpreter, a arguments) value {
+	size := a.or(m.size, "size", a.or(-1, "shape", nil))
+	if m.size < 0 {
+		size = &list{items: a.pos}
 	}
-	if dt == shadow.Int64 {
+	d := numbersOf(size)
+	if n, ok := size.(int); ok {
+		d = []int{n}
+	}
+	switch {
+	case len(d) > 0:
+		h := &hostTensor{size: d, dtype: m.dtype}
+		if dt, ok := typeNamed(a.or(-1, "dtype", nil)); ok {
+			h.dtype = dt
+		}
+		in.measure(h.size)
+		return h
+	case m.dtype == shadow.Int64:
 		return newPlace()
 	}
-	if d := sizes(a); len(d) > 0 {
+	return unknown{}
+}
+
+// typeNamed returns the type that NumPy's dtype arguments name.
+func typeNamed(v value) (shadow.DType, bool) {
+	switch v := v.(type) {
+	case dtypeValue:
+		return shadow.DType(v), true
+	case string:
+		dt, ok := constants["torch."+v].(dtypeValue)
+		return shadow.DType(dt), ok
+	case namespace:
+		dt, ok := map[namespace]shadow.DType{"builtins.int": shadow.Int64, "builtins.float": shadow.Float64, "builtins.bool": shadow.Bool}[v]
+		return dt, ok
+	}
+	return shadow.None, false
+}
+
+// linspace implements linspace(start, end, steps).
+func linspace(dt shadow.DType) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		n, ok := a.or(2, "steps", a.or(-1, "num", 50)).(int)
+		if !ok {
+			return unknown{}
+		}
+		return in.placedOn(&hostTensor{size: []int{n}, dtype: dt}, a)
+	}
+}
+
+// alongAxis calls a function of torch with NumPy's arguments.
+func alongAxis(f func(*interpreter, arguments) value) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		return f(in, arguments{pos: []value{a.or(0, "arrays", nil), a.or(1, "axis", 0)}})
+	}
+}
+
+// randomChoice implements numpy.random.choice(a, size).
+func randomChoice(_ *interpreter, a arguments) value {
+	dt := shadow.Int64
+	h, array := a.or(0, "a", nil).(*hostTensor)
+	if array {
+		dt = h.dtype
+	}
+	size := a.or(1, "size", nil)
+	d := numbersOf(size)
+	if n, ok := size.(int); ok {
+		d = []int{n}
+	}
+	if _, number := a.or(0, "a", nil).(int); len(d) > 0 && (array || number) {
 		return &hostTensor{size: d, dtype: dt}
+	}
+	return unknown{}
+}
+
+// permuted implements numpy.random.permutation of a number or an array.
+func permuted(_ *interpreter, a arguments) value {
+	switch v := a.or(0, "x", nil).(type) {
+	case int:
+		return &hostTensor{size: []int{v}, dtype: shadow.Int64}
+	case *hostTensor:
+		return v
 	}
 	return unknown{}
 }

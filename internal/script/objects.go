@@ -21,7 +21,7 @@ func registerObjects() {
 	}
 	aliases["lightning.plugins"], aliases["lightning.plugins.precision"] = "lightning.precision", "lightning.precision"
 	aliases["lightning.fabric.utilities"] = "lightning.fabric"
-	for _, name := range []string{"timm.utils", "timm.optim", "timm.models"} {
+	for _, name := range []string{"timm.utils", "timm.optim", "timm.models", "timm.loss"} {
 		aliases[name] = "timm"
 	}
 	natives["snug.network"] = bareNetwork

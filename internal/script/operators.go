@@ -224,6 +224,7 @@ func (in *interpreter) inPlace(op string, old, v value) value {
 	switch o := old.(type) {
 	case *shadow.Tensor:
 		in.writesInto(op, o, v)
+		in.wroteByHand(o)
 		return o.Hold()
 	case *list:
 		if op == "+" && !o.tuple {

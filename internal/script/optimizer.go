@@ -36,6 +36,7 @@ func (o *optimizerValue) release() {
 // newOptimizer makes an optimizer from its class name.
 func (in *interpreter) newOptimizer(path string, a arguments) value {
 	_, class, _ := cutLast(path)
+	in.optimizers++
 	if o := in.foreachOptimizer(path, class, a); o != nil {
 		return o
 	}

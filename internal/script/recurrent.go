@@ -50,3 +50,36 @@ func (in *interpreter) flag(o *instance, name string) bool {
 	yes, _ := v.(bool)
 	return yes
 }
+
+// lstmCell implements torch.lstm_cell(input, (h, c), w_ih, w_hh, b_ih, b_hh).
+func lstmCell(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "")
+	states, okS := a.or(1, "", nil).(*list)
+	ih, okI := card(a, 2, "")
+	hh, okH := card(a, 3, "")
+	if !ok || !okS || len(states.items) != 2 || !okI || !okH {
+		in.noteTensors("an LSTM cell", a)
+		return tupleOf(unknown{}, unknown{})
+	}
+	h, okA := states.items[0].(*shadow.Tensor)
+	c, okB := states.items[1].(*shadow.Tensor)
+	if !okA || !okB {
+		in.noteTensors("an LSTM cell", a)
+		return tupleOf(unknown{}, unknown{})
+	}
+	newHidden, newCell := x.LSTMCell(h, c, ih, hh, optional(a, 4, ""), optional(a, 5, ""))
+	return tupleOf(newHidden.Hold(), newCell.Hold())
+}
+
+// gruCell implements torch.gru_cell(input, h, w_ih, w_hh, b_ih, b_hh).
+func gruCell(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "")
+	h, okS := card(a, 1, "")
+	ih, okI := card(a, 2, "")
+	hh, okH := card(a, 3, "")
+	if !ok || !okS || !okI || !okH {
+		in.noteTensors("a GRU cell", a)
+		return unknown{}
+	}
+	return x.GRUCell(h, ih, hh, optional(a, 4, ""), optional(a, 5, "")).Hold()
+}

@@ -5,6 +5,7 @@ package script
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"snug/internal/pysrc"
@@ -326,9 +327,10 @@ func (in *interpreter) imports(s *pysrc.Import) {
 }
 
 func (in *interpreter) importsFrom(s *pysrc.ImportFrom) {
+	module := in.absolute(s)
 	for _, a := range s.Names {
 		if a.Name == "*" {
-			if m := in.imported(s.Module); m != nil {
+			if m := in.imported(module); m != nil {
 				for i, k := range m.vars.keys {
 					if !strings.HasPrefix(k.(string), "_") {
 						in.bind(k.(string), hold(m.vars.vals[i]))
@@ -341,8 +343,26 @@ func (in *interpreter) importsFrom(s *pysrc.ImportFrom) {
 		if name == "" {
 			name = a.Name
 		}
-		in.bind(name, in.member(s.Module, a.Name))
+		in.bind(name, in.member(module, a.Name))
 	}
+}
+
+// absolute returns the module that a statement imports from. A relative one starts at the package of the file, which for
+// the script itself is its folder.
+func (in *interpreter) absolute(s *pysrc.ImportFrom) string {
+	path := in.scope().file.Path
+	if s.Level == 0 {
+		return s.Module
+	}
+	var parts []string
+	if path != in.File.Path {
+		parts = strings.Split(filepath.ToSlash(path), "/")
+		parts = parts[:max(len(parts)-s.Level, 0)]
+	}
+	if s.Module != "" {
+		parts = append(parts, s.Module)
+	}
+	return strings.Join(parts, ".")
 }
 
 // moduleValue returns a module as a value.

@@ -90,7 +90,7 @@ func registerMoreMethods() {
 		"repeat_interleave": tensorRepeatInterleave, "expand_as": tensorExpandAs, "view_as": tensorViewAs, "reshape_as": tensorViewAs,
 		"add_": into("+"), "sub_": into("-"), "mul_": into("*"), "div_": into("/"), "masked_fill_": maskedFills,
 		"relu_": plain((*shadow.Tensor).ReLUInPlace), "addcmul_": writes, "addcdiv_": writes, "clamp_min_": writes, "sqrt_": writes, "log1p_": writes, "exp_": writes, "neg_": writes, "sign_": writes,
-		"index_copy_": writes, "index_fill_": writes, "index_add_": writes, "scatter_": writes, "scatter_add_": writes, "bernoulli_": writes, "random_": writes,
+		"index_copy_": writes, "index_fill_": writes, "bernoulli_": writes, "random_": writes,
 		"requires_grad": requiresGrad, "new_empty": newLike, "new_full": newFull, "new_tensor": newTensorLike, "subtract": other("-"), "multiply": other("*"), "divide": other("/"), "true_divide": other("/"),
 		"argsort": tensorArgsort, "swapaxes": tensorTranspose, "is_contiguous": func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} },
 		"softplus": plain((*shadow.Tensor).Softplus), "count_nonzero": tensorCount,

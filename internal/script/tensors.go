@@ -112,7 +112,8 @@ func (in *interpreter) tensorAttr(t *shadow.Tensor, name string) (value, bool) {
 	case "T":
 		return t.T().Hold(), true
 	case "data":
-		return t.Detach().Hold(), true
+		in.data = dataOf{t.Detach(), t}
+		return in.data.data.Hold(), true
 	case "grad":
 		if t.Grad() == nil {
 			return nil, true
@@ -382,6 +383,17 @@ func tensorDim(f func(t *shadow.Tensor, i int) *shadow.Tensor) func(*interpreter
 }
 
 func tensorSqueeze(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	if a.or(0, "dim", nil) == nil { // every dimension of size 1
+		out := t.Alias().Hold()
+		for i := t.Dim() - 1; i >= 0; i-- {
+			if t.Size(i) == 1 {
+				next := out.Squeeze(i).Hold()
+				out.Drop()
+				out = next
+			}
+		}
+		return out
+	}
 	if i, ok := a.or(0, "dim", nil).(int); ok && t.Size(i) == 1 {
 		return t.Squeeze(i).Hold()
 	}

@@ -33,10 +33,11 @@ var aliases = map[string]string{
 	"torch.amp.autocast":        "torch.autocast",
 	"torch.cuda.amp.GradScaler": "torch.amp.GradScaler", "torch.GradScaler": "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
 	"torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
-	"torch.optim.optimizer":                  "torch.optim",
-	"transformers.trainer":                   "transformers",
-	"transformers.training_args":             "transformers",
-	"transformers.training_args_seq2seq":     "transformers", "transformers.trainer_seq2seq": "transformers",
+	"torch.distributions.normal":             "torch.distributions", "torch.distributions.categorical": "torch.distributions", "torch.distributions.kl": "torch.distributions",
+	"torch.optim.optimizer":              "torch.optim",
+	"transformers.trainer":               "transformers",
+	"transformers.training_args":         "transformers",
+	"transformers.training_args_seq2seq": "transformers", "transformers.trainer_seq2seq": "transformers",
 	"transformers.trainer_utils": "transformers", "transformers.trainer_callback": "transformers",
 	"transformers.trainer_pt_utils": "transformers", "transformers.data.data_collator": "transformers",
 	"transformers.optimization.Adafactor": "transformers.Adafactor",
@@ -181,14 +182,24 @@ func made(name string) func(*interpreter, arguments) value {
 			t.dtype = shadow.DType(dt)
 		}
 		if t.size == nil {
+			in.randomSize(a)
 			return unknown{}
 		}
 		in.measure(t.size)
-		if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
-			return in.onto(t)
-		}
-		return t
+		return in.placedOn(t, a)
 	}
+}
+
+// placedOn returns a new tensor on the device that the arguments or the script choose.
+func (in *interpreter) placedOn(t *hostTensor, a arguments) value {
+	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
+		there := in.onto(t)
+		if trained, _ := a.or(-1, "requires_grad", false).(bool); trained {
+			there.SetTrained(true)
+		}
+		return there
+	}
+	return t
 }
 
 // rangeLength returns the length of torch.arange(start, end, step), or -1 if unknown.
@@ -253,10 +264,7 @@ func newTensor(in *interpreter, a arguments) value {
 	if dt, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
 		t.dtype = shadow.DType(dt)
 	}
-	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
-		return in.onto(t)
-	}
-	return t
+	return in.placedOn(t, a)
 }
 
 // nested returns the shape of a list of lists, and the dtype of its numbers. Those of unknown samples are counted as
@@ -274,6 +282,9 @@ func nested(l *list) (size []int, dt shadow.DType) {
 		inner, of := nested(first)
 		return append(size, inner...), of
 	case *hostTensor:
+		if len(first.size) == 0 && first.dtype == shadow.Float64 { // Python's numbers
+			return size, shadow.Float32
+		}
 		return append(size, first.size...), first.dtype
 	case int, *place, unknown:
 		dt = shadow.Int64

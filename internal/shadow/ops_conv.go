@@ -7,23 +7,40 @@ import "snug/internal/kernel"
 // Convolutions as cuDNN runs them (aten/src/ATen/native/cudnn/ConvShared.cpp). Each of the three kernels
 // allocates a workspace besides its result; package kernel computes its size.
 
-// Conv describes how a kernel moves over an image, the same in both directions.
+// Conv describes how a kernel moves over an image, the same in both directions unless Across is called.
 type Conv struct {
-	Stride  int  // pixels between two positions of the kernel
-	Padding int  // zeros added at each side
-	Groups  int  // number of groups that channels are split into
-	line    bool // the kernel moves over signals, which are images of height 1
+	Stride   int         // pixels between two positions of the kernel
+	Padding  int         // zeros added at each side
+	Dilation int         // distance of the pixels under the kernel; 0 means 1
+	Groups   int         // number of groups that channels are split into
+	wide     kernel.Wide // stride and padding along the width, if they are others
+	line     bool        // the kernel moves over signals, which are images of height 1
 }
 
-// out returns the length of an output dimension.
-func (c Conv) out(in, kernel int) int { return (in+2*c.Padding-kernel)/c.Stride + 1 }
+// Across returns c with a stride and a padding for the width.
+func (c Conv) Across(stride, padding int) Conv {
+	c.wide = kernel.Wide{Differs: stride != c.Stride || padding != c.Padding, Stride: stride, Padding: padding}
+	return c
+}
 
-// alongHeight is out for the height, which a signal does not have.
+// span is the number of pixels that the kernel covers.
+func (c Conv) span(kernel int) int { return max(c.Dilation, 1)*(kernel-1) + 1 }
+
+// out returns the width of the output.
+func (c Conv) out(in, kernel int) int {
+	stride, padding := c.Stride, c.Padding
+	if c.wide.Differs {
+		stride, padding = c.wide.Stride, c.wide.Padding
+	}
+	return (in+2*padding-c.span(kernel))/stride + 1
+}
+
+// alongHeight returns the height of the output. A signal has none.
 func (c Conv) alongHeight(in, kernel int) int {
 	if c.line {
 		return 1
 	}
-	return c.out(in, kernel)
+	return (in+2*c.Padding-c.span(kernel))/c.Stride + 1
 }
 
 // Conv1d is F.conv1d(t, weight, bias) of signals (B, C, L), as a convolution of images (B, C, 1, L).
@@ -178,7 +195,7 @@ func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool
 	return kernel.Conv{
 		Kind: kind, Type: dt.Kernel(), Last: last, Batch: x.d[0], Channels: x.d[1], Filters: weight.d[0],
 		Size: kernel.Pair{H: x.d[2], W: x.d[3]}, Kernel: kernel.Pair{H: weight.d[2], W: weight.d[3]},
-		Stride: c.Stride, Padding: c.Padding, Groups: c.Groups, Line: c.line,
+		Stride: c.Stride, Padding: c.Padding, Dilation: c.Dilation, Groups: c.Groups, Wide: c.wide, Line: c.line,
 	}
 }
 

@@ -11,7 +11,7 @@ func (ids *Tensor) Embedding(table *Tensor) *Tensor {
 	kept := n.save(ids)
 	w.Op("embedding")
 	flat := ids.Hold()
-	if !ids.contiguous() { // index_select over ids.reshape(-1)
+	if _, same := viewStrides(ids.size, ids.stride, Dims(ids.Numel())); !same { // index_select over ids.reshape(-1)
 		flat = ids.clone(ids.size.contiguous()).Hold()
 	}
 	out := w.Empty(ids.size.insert(ids.size.n, table.Size(-1)), table.dtype)

@@ -8,19 +8,20 @@ import "math/bits"
 
 // BatchNorm is F.batch_norm in training: it allocates the result, and the batch's mean and reciprocal standard
 // deviation in float32. cuDNN runs it, except for bfloat16, for which PyTorch has its own kernels; the memory is
-// the same, unless the image has its channels last.
+// the same, unless the image has its channels last. Each of the other arguments may be nil.
 func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tensor {
 	w := t.w
 	n := w.record("BatchNormBackward", t, weight, bias)
 	input := n.save(t)
-	n.save(runningMean)
-	n.save(runningVar)
-	n.save(weight)
+	for _, x := range []*Tensor{runningMean, runningVar, weight} {
+		n.saveIf(x != nil, x)
+	}
+	channels := Dims(t.size.d[1])
 	w.Op("batch_norm")
 	out := t.EmptyLike(t.dtype)
-	mean := w.Empty(runningMean.size, Float32)
-	invstd := w.Empty(runningMean.size, Float32)
-	native := t.dtype == BFloat16 && t.channelsLast()
+	mean := w.Empty(channels, Float32)
+	invstd := w.Empty(channels, Float32)
+	native := t.dtype == BFloat16 && t.channelsLast() && weight != nil
 	if native {
 		w.batchNormScratch(t.size, 4)
 	}
@@ -39,8 +40,11 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 			return inputGrads(dx, dw, db)
 		}
 		dx := x.EmptyLike(x.dtype)
-		dw := w.Empty(weight.size, weight.dtype)
-		db := w.Empty(weight.size, weight.dtype)
+		var dw, db *Tensor
+		if weight != nil {
+			dw = w.Empty(channels, weight.dtype)
+			db = w.Empty(channels, weight.dtype)
+		}
 		w.launchBatchNorm(BatchNormingBack, dx, g, x, g, x)
 		w.unpin(mark)
 		return inputGrads(dx, dw, db)
@@ -103,15 +107,20 @@ func (t *Tensor) ReLUInPlace() *Tensor {
 // AddInPlace is t += o.
 func (t *Tensor) AddInPlace(o *Tensor) *Tensor { return t.addInPlace(o) }
 
-// MaxPool2d is F.max_pool2d. It also returns the index of each window's maximum.
+// MaxPool2d is F.max_pool2d with a square window. It also keeps the index of each window's maximum.
 func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
+	return t.MaxPool("max_pool2d_with_indices", c.alongHeight(t.size.d[2], kernel), c.out(t.size.d[3], kernel))
+}
+
+// MaxPool is a maximum over windows of images, with the height and the width of the result.
+func (t *Tensor) MaxPool(op string, height, width int) *Tensor {
 	w := t.w
 	n := w.record("MaxPool2DWithIndicesBackward0", t)
 	self := n.save(t)
-	w.Op("max_pool2d_with_indices")
+	w.Op(op)
 	last := t.channelsLast()
 	mark := w.pin(t.inLayout(last))
-	size := t.size.With(2, c.out(t.size.d[2], kernel)).With(3, c.out(t.size.d[3], kernel))
+	size := t.size.With(2, height).With(3, width)
 	out := w.emptyStrided(size, layout(size, last), t.dtype)
 	at := w.emptyStrided(size, layout(size, last), Int64)
 	w.Launch(out, t, at)
@@ -119,7 +128,7 @@ func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 	n.save(at)
 	dropTemporaries(at)
 	n.backward(func(g *Tensor) []*Tensor {
-		w.Op("max_pool2d_with_indices_backward")
+		w.Op(op + "_backward")
 		x := self.get()
 		mark := w.pin(g.like(x))
 		out := w.emptyStrided(x.size, layout(x.size, x.channelsLast()), x.dtype)
@@ -169,7 +178,7 @@ func (t *Tensor) StochasticDepth(p float64) *Tensor {
 
 // AvgPool2d is F.avg_pool2d.
 func (t *Tensor) AvgPool2d(kernel int, c Conv) *Tensor {
-	return t.Resampled("avg_pool2d", c.out(t.size.d[2], kernel), c.out(t.size.d[3], kernel), true)
+	return t.Resampled("avg_pool2d", c.alongHeight(t.size.d[2], kernel), c.out(t.size.d[3], kernel), true)
 }
 
 // UpsampleBicubic is F.interpolate(t, size, mode="bicubic") of float32 images. Whatever the layout of its argument, the

@@ -90,9 +90,6 @@ func (t *Tensor) Reciprocal() *Tensor {
 // LogSigmoid is F.logsigmoid. The buffer it keeps is empty on a GPU.
 func (t *Tensor) LogSigmoid() *Tensor { return t.keepsInput("log_sigmoid", "LogSigmoidBackward0") }
 
-// LeakyReLU keeps its input, as elu and softplus do.
-func (t *Tensor) LeakyReLU() *Tensor { return t.keepsInput("leaky_relu", "LeakyReluBackward0") }
-
 // Cosine is torch.cos or torch.sin. Their gradients need the input.
 func (t *Tensor) Cosine(op string) *Tensor {
 	n := t.w.record("CosBackward0", t)

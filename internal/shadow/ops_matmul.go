@@ -91,6 +91,33 @@ func (t *Tensor) Bmm(o *Tensor) *Tensor {
 	return t.w.autocasted([]*Tensor{t, o}, func(a []*Tensor) *Tensor { return a[0].bmm(a[1]) })
 }
 
+// AddBmm is torch.baddbmm(t, a, b) without factors: t plus the batched product of a and b.
+func (t *Tensor) AddBmm(a, b *Tensor) *Tensor {
+	return t.w.autocasted([]*Tensor{t, a, b}, func(x []*Tensor) *Tensor { return x[0].addBmm(x[1], x[2]) })
+}
+
+func (t *Tensor) addBmm(a, b *Tensor) *Tensor {
+	w := t.w
+	n := w.record("BaddbmmBackward0", t, a, b)
+	batch2 := n.saveIf(n.needsGrad(1), b)
+	batch1 := n.saveIf(n.needsGrad(2), a)
+	w.Op("baddbmm")
+	out := w.Empty(Dims(a.size.d[0], a.size.d[1], b.size.d[2]), a.dtype)
+	w.cublas()
+	w.product(out, a, b)
+	n.backward(func(g *Tensor) []*Tensor {
+		var ga, gb *Tensor
+		if batch2 != nil && n.wants(1) {
+			ga = g.bmm(batch2.get().Transpose(1, 2))
+		}
+		if batch1 != nil && n.wants(2) {
+			gb = batch1.get().Transpose(1, 2).bmm(g)
+		}
+		return inputGrads(g, ga, gb)
+	})
+	return n.result(out, t, a, b)
+}
+
 func (t *Tensor) bmm(o *Tensor) *Tensor {
 	w := t.w
 	n := w.record("BmmBackward0", t, o)

@@ -112,6 +112,7 @@ func (t *Tensor) IndexAddInto(index, source *Tensor) {
 	w := t.w
 	n := w.record("IndexAddBackward0", t, source)
 	n.saveIf(n.needsGrad(1), index)
+	n.saveIf(n.needsGrad(1), source) // for its shape
 	w.Op("index_add_")
 	w.Launch(t, source)
 	rows := source.size

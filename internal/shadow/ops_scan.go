@@ -66,6 +66,37 @@ func (t *Tensor) PadPlane(below, right int) *Tensor {
 	return t.padded(pad{1, 0, below}, pad{2, 0, right})
 }
 
+// PadDims is F.pad with zeros: before and after hold what is added to the last dimensions of t, the last one first.
+func (t *Tensor) PadDims(before, after []int) *Tensor {
+	var pads []pad
+	for i := range before {
+		pads = append(pads, pad{t.size.n - 1 - i, before[i], after[i]})
+	}
+	return t.padded(pads...)
+}
+
+// PadMirrored is F.pad with "reflect" or "replicate", whose gradient is added into zeros.
+func (t *Tensor) PadMirrored(op string, before, after []int) *Tensor {
+	w := t.w
+	n := w.record(op, t)
+	self := n.save(t)
+	size := t.size
+	for i := range before {
+		size.d[size.n-1-i] += before[i] + after[i]
+	}
+	w.Op(op)
+	out := w.emptyStrided(size, layout(size, t.channelsLast()), t.dtype)
+	w.Launch(out, t)
+	n.backward(func(g *Tensor) []*Tensor {
+		x := self.get()
+		w.Op(op + "_backward")
+		dx := x.EmptyLike(x.dtype)
+		w.Launch(dx, g)
+		return inputGrads(dx)
+	})
+	return n.result(out, t)
+}
+
 // pad is the number of zeros before and after a dimension.
 type pad struct{ dim, before, after int }
 
