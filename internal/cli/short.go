@@ -37,6 +37,9 @@ func (r estimateReport) short() string {
 			line += fmt.Sprintf("; largest batch %s", term.Count(m.MaxBatch))
 		}
 	}
+	if b, err := r.Sharded(r.card); b != nil && err == nil { // the peak is in loading, not in training
+		line += fmt.Sprintf("; %v with --dist-load sharded", held(b))
+	}
 	if r.assumesFP32() {
 		line += fp32Assumed
 	}

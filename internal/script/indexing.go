@@ -3,6 +3,8 @@
 package script
 
 import (
+	"slices"
+
 	"snug/internal/shadow"
 )
 
@@ -121,6 +123,10 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 // setElements implements t[key] = v, in place. Only a mask needs memory, for its positions.
 func (in *interpreter) setElements(t *shadow.Tensor, key, v value) {
 	if x, ok := v.(*shadow.Tensor); ok && in.World.GradEnabled() && (t.RequiresGrad() || x.RequiresGrad()) {
+		if x.RequiresGrad() && isPlainIndex(key) && !t.IsView() {
+			t.CopySlice(x)
+			return
+		}
 		in.note("the gradient of an assignment to part of a tensor is not followed")
 	}
 	mask, ok := key.(*shadow.Tensor)
@@ -129,6 +135,17 @@ func (in *interpreter) setElements(t *shadow.Tensor, key, v value) {
 		return
 	}
 	in.World.Op("copy_")
+}
+
+// isPlainIndex reports whether a key selects a part of a tensor with numbers and slices, so that the part is a view.
+func isPlainIndex(key value) bool {
+	switch k := key.(type) {
+	case int, *slice, ellipsis, nil:
+		return true
+	case *list:
+		return k.tuple && !slices.ContainsFunc(k.items, func(v value) bool { return !isPlainIndex(v) })
+	}
+	return false
 }
 
 // product returns a @ b.

@@ -34,6 +34,9 @@ type Tensor struct {
 	name         string // path of a parameter
 }
 
+// IsView reports whether t shares another tensor's storage.
+func (t *Tensor) IsView() bool { return t.isView }
+
 // Size returns the size of dimension i, which may count from the end.
 func (t *Tensor) Size(i int) int { return t.size.d[t.size.at(i)] }
 
