@@ -53,13 +53,12 @@ func scatteringInto(op string) func(*interpreter, *shadow.Tensor, arguments) val
 
 // indexAdds implements t.index_add(dim, index, source).
 func indexAdds(in *interpreter, t *shadow.Tensor, a arguments) value {
-	dim, okD := a.or(0, "dim", nil).(int)
 	index, okI := card(a, 1, "index")
 	from, okS := card(a, 2, "source")
-	if !okD || !okI || !okS {
+	if !okI || !okS {
 		return in.lost(t, "index_add")
 	}
-	return t.IndexAdd(dim, index, from).Hold()
+	return t.IndexAdd(index, from).Hold()
 }
 
 // indexAddsInto implements t.index_add_(dim, index, source).

@@ -58,8 +58,8 @@ func (t *Tensor) ScatterInto(op string, index, source *Tensor) {
 	dropTemporaries(index, source)
 }
 
-// IndexAdd is t.index_add(dim, index, source), into a copy of t.
-func (t *Tensor) IndexAdd(dim int, index, source *Tensor) *Tensor {
+// IndexAdd is t.index_add(dim, index, source), into a copy of t. Memory does not depend on the dimension.
+func (t *Tensor) IndexAdd(index, source *Tensor) *Tensor {
 	w := t.w
 	n := w.record("IndexAddBackward0", t, source)
 	at := n.saveIf(n.needsGrad(1), index)
@@ -67,7 +67,7 @@ func (t *Tensor) IndexAdd(dim int, index, source *Tensor) *Tensor {
 	w.Op("index_add")
 	out := t.EmptyLike(t.dtype)
 	w.Launch(out, source)
-	dim, rows := t.size.at(dim), source.size
+	rows := source.size
 	n.backward(func(g *Tensor) []*Tensor {
 		var ds *Tensor
 		if at != nil {
