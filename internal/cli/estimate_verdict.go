@@ -162,11 +162,11 @@ func (r estimateReport) advice() string {
 	}
 	text := "snug optimize with the same flags looks for settings that fit."
 	if r.assumesFP32() {
-		less := "bf16 or amp-bf16"
+		less := "bf16 takes less, and so does amp-bf16 with larger batches"
 		if r.card.LacksBF16() {
-			less = "amp-fp16"
+			less = "amp-fp16 takes less with larger batches"
 		}
-		text = "This is in fp32, since no --precision is given; " + less + " takes less. " + text
+		text = "This is in fp32, since no --precision is given; " + less + ". " + text
 	}
 	return text
 }

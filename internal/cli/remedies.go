@@ -25,7 +25,7 @@ func remediesText(ctx context.Context, s *setup.Setup, card gpu.Card, screen ter
 	case err != nil:
 		return "", err
 	case len(found) == 0:
-		return "None of the changes that can be simulated makes it fit, alone or together.\n", nil
+		return "None of the changes that snug estimate tries makes it fit.\n", nil
 	}
 	have := card.Total
 	if s.Limit > 0 && (have == 0 || s.Limit < have) {

@@ -60,6 +60,9 @@ func (o origin) name(field string) string {
 	if asks := questionFlags[field]; asks != "" {
 		return "--" + asks
 	}
+	if field == "loop" && o.spell != nil { // a project's files have no key for it
+		return "--loop"
+	}
 	flag := cmp.Or(o.flags[field], flagOf(field))
 	outer, _, nested := strings.Cut(field, ".")
 	isProject := o.spell != nil

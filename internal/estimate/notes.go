@@ -79,7 +79,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, text)
 	}
 	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
-		out = append(out, fmt.Sprintf("%s has no bf16 hardware and emulates it, so it is slower than the times shown; %s", card.Name, instead))
+		out = append(out, fmt.Sprintf("%s has no bf16 hardware and emulates it, so the run takes longer than snug estimates; %s", card.Name, instead))
 	}
 	if s.Attention == "flash" && card.LacksFlash() {
 		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, so the run would fail; use attention sdpa", card.Name))

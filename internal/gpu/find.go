@@ -57,7 +57,7 @@ func Find(name string) (Card, error) {
 	if near := nearest(want); len(near) > 0 {
 		return Card{}, unknown(" (snug gpus --all lists them)", "unknown GPU %q; did you mean %s?", name, list(near, 3, "or"))
 	}
-	return Card{}, unknown("; snug gpus --all lists the known ones, and --gpu-memory accepts any other", "unknown GPU %q", name)
+	return Card{}, unknown("; snug gpus --all lists the known ones; for another, give its memory with --gpu-memory", "unknown GPU %q", name)
 }
 
 // several returns the number of cards in a name such as 4xA100 or A100x4, and the card's name; 0 for other names.

@@ -27,6 +27,9 @@ var certainWords = []string{
 // likelyWords denote secrets as a word of a name; token also at its end.
 var likelyWords = []string{"token", "tokens", "key", "keys", "pass", "apikeys", "bearer", "authorization"}
 
+// counted are words before "tokens" in names of numbers of tokens: --virtual-tokens, max_new_tokens.
+var counted = []string{"virtual", "max", "min", "num", "new", "total"}
+
 // hints are substrings: every secret name contains one of them, and most other names contain none.
 var hints = []string{"token", "key", "pass", "pwd", "secret", "cred", "auth", "bearer"}
 
@@ -47,6 +50,9 @@ func kindOf(name string) kind {
 		if slices.Contains(certainWords, words[i]+words[i+1]) {
 			return certain
 		}
+	}
+	if last == "tokens" && len(words) > 1 && slices.Contains(counted, words[len(words)-2]) {
+		return none
 	}
 	switch {
 	case slices.ContainsFunc(words, func(w string) bool { return slices.Contains(likelyWords, w) }), strings.HasSuffix(all, "token"):

@@ -11,7 +11,7 @@ import sys
 
 REASONS = (
     ("another objective", re.compile(
-        r"samples answers|compares answers|pairs of answers|rated answers|scores answers|teacher model|diffusion model|denoising|group of texts|"
+        r"(?:samples|generates) answers|compares answers|pairs of answers|rated answers|scores answers|teacher model|diffusion model|denoising|group of texts|"
         r"replaces the model's own loss|loss of this SentenceTransformer|scores pairs of texts|as wide as the vocabulary|"
         r"classifies samples|instead of predicting tokens|contrastive|embeddings")),
     ("another method", re.compile(

@@ -28,7 +28,7 @@ func TestOtherTrainers(t *testing.T) {
 		batch         = "per_device_train_batch_size"
 		comparesPairs = "trains on pairs of answers, with twice the rows"
 		weighsAnswers = "trains on rated answers, with a frozen reference"
-		samplesFirst  = "samples answers before it trains on them"
+		samplesFirst  = "generates answers before it trains on them"
 		scoresAnswers = "trains a head that scores answers"
 	)
 	for name, x := range map[string]struct{ file, text, does string }{

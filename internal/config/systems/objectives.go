@@ -7,7 +7,7 @@ const (
 	comparesPairs   = "trains on pairs of answers, with twice the rows and usually a frozen reference model"
 	comparesAnswers = "compares answers, usually with a frozen reference model"
 	weighsAnswers   = "trains on rated answers, with a frozen reference model"
-	samplesFirst    = "samples answers before it trains on them, with a reference model or a cache"
+	samplesFirst    = "generates answers before it trains on them, which takes a cache of keys and values, and often a reference model"
 	scoresAnswers   = "trains a head that scores answers, two for each sample"
 	distils         = "trains with a teacher model"
 	comparesTexts   = "compares texts by their embeddings, several for each sample"
