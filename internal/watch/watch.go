@@ -15,6 +15,7 @@
 //	card.go      what is known about a card
 //	history.go   stores points in bounded memory
 //	growth.go    distinguishes a leak from everything else that varies
+//	stairs.go    distinguishes a leak from a few allocations that stay
 //	judge.go     the state of a process that reports steps
 //	unprobed.go  the state of a process that only the driver reports on
 //	batches.go   what the batches explain

@@ -135,7 +135,7 @@ func gpuEvent(x gpu.Sample) watch.GPU {
 		Power: x.Power, PowerLimit: x.PowerLimit, Temperature: x.Temperature, Throttle: x.Throttle,
 	}
 	for _, p := range x.Processes {
-		g.Procs = append(g.Procs, watch.Process{PID: p.PID, Used: int64(p.Used), Name: p.Name})
+		g.Procs = append(g.Procs, watch.Process{PID: p.PID, Used: int64(p.Used), Name: p.Name, Util: p.Util})
 	}
 	return g
 }

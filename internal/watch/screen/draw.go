@@ -327,6 +327,9 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 		name = fmt.Sprintf("rank %-2d %s", *p.Rank, name)
 	}
 	text := fmt.Sprintf("%7d %s%s %9s", p.PID, name, c.bar(held, total, c.barWidth()), units.Bytes(held))
+	if p.Util != nil && !p.Gone && c.Width >= wide {
+		text += fmt.Sprintf(" %3.0f %% busy", *p.Util)
+	}
 	switch {
 	case p.Gone:
 		text += "  gone"
