@@ -48,6 +48,8 @@ type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Name string `json:"name,omitempty"` // of the executable
 	Used uint64 `json:"used,omitempty"` // bytes; 0 if the driver does not report them
+
+	Util *float64 `json:"util,omitempty"` // percent of recent time that its kernels were running, if the driver reports it
 }
 
 // Unclaimed returns the memory in use that the listed processes do not account for: it belongs to other containers,

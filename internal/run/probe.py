@@ -933,6 +933,7 @@ class Live:
                 return
             except BlockingIOError:  # the queue of datagrams is short; snug may be about to read them
                 time.sleep(0.002)
+                self.spent += 0.002
             except OSError:
                 return  # snug is gone; the run continues
         self.full = True
@@ -1111,7 +1112,7 @@ class Live:
         torch = self.torch
         if not torch.cuda.is_initialized() or torch.cuda.is_current_stream_capturing():
             return
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.thread_time()
         if self.since is None or self.steps <= self.FIRST:
             self.since, self.spent = began, 0.0
         elif self.spent > self.SHARE * (began - self.since):
@@ -1127,7 +1128,7 @@ class Live:
         self.waited, self.elements = 0.0, -1
         if self.wandb:
             quietly(self.log)(phase, fields, began)
-        self.spent += time.perf_counter() - began
+        self.spent += time.thread_time() - worked  # not the time in which a busy machine runs something else
 
     def keep_peaks(self, stats):
         for path, counter in self.counters(stats):
@@ -1155,7 +1156,8 @@ class Live:
         module.log({"snug/%s_bytes" % name: n for name, n in line.items()}, commit=False)
 
     def out_of_memory(self, device, alloc, device_total, device_free):
-        self.send("oom", message="CUDA out of memory: tried to allocate %d bytes, %d of %d are free" % (alloc, device_free, device_total))
+        # With a cap, the total is the cap, but the free memory is the card's.
+        self.send("oom", message="CUDA out of memory: tried to allocate %d bytes; PyTorch may reserve %d, and %d are free on the card" % (alloc, device_total, device_free))
 
 
 # ---------------------------------------------------------------- DeepSpeed

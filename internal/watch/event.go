@@ -108,6 +108,8 @@ type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Used int64  `json:"used"`           // bytes; 0 if the driver does not report it
 	Name string `json:"name,omitempty"` // name of the executable
+
+	Util *float64 `json:"gpu_util,omitempty"` // percent of recent time that its kernels were running
 }
 
 // Step is the state of PyTorch's allocator at the end of a step. Peaks are since the previous step.
@@ -168,7 +170,7 @@ var (
 		KindNote: {"message"},
 	}
 	fieldsOfAll     = []string{"t", "kind", "pid"}
-	fieldsOfProcess = []string{"pid", "used", "name"}
+	fieldsOfProcess = []string{"pid", "used", "name", "gpu_util"}
 )
 
 // MarshalJSON writes the event as a line of a recording.

@@ -73,17 +73,22 @@ func (w *Watcher) View() View {
 		c := w.cards[i]
 		v.Cards = append(v.Cards, CardView{GPU: c.newest, Free: max(0, c.total-c.used), Curve: slices.Clone(c.curve.points), Silent: w.t-c.t > silence})
 	}
-	names := map[int]string{}
+	names, utils := map[int]string{}, map[int]*float64{}
 	for _, c := range w.cards {
 		for _, x := range c.newest.Procs {
 			names[x.PID] = x.Name
+			if p := w.procs[x.PID]; p != nil && p.gpu == c.device {
+				utils[x.PID] = x.Util
+			}
 			if !w.mine(x.PID) {
 				v.Processes = append(v.Processes, ProcessView{Process: x, GPU: c.device})
 			}
 		}
 	}
 	for _, p := range w.subjects() {
-		v.Processes = append(v.Processes, w.viewOf(p, names[p.pid]))
+		x := w.viewOf(p, names[p.pid])
+		x.Util = utils[p.pid]
+		v.Processes = append(v.Processes, x)
 	}
 	slices.SortFunc(v.Processes, func(a, b ProcessView) int { return a.PID - b.PID })
 	return v

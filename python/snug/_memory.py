@@ -117,7 +117,7 @@ class Memory:
         try:
             if not self.started:
                 self.tell_start()
-            self.write("oom", message="CUDA out of memory: tried to allocate %d bytes, %d of %d are free" % (asked, free, total))
+            self.write("oom", message="CUDA out of memory: tried to allocate %d bytes; PyTorch may reserve %d, and %d are free on the card" % (asked, total, free))
             if self.meter.snapshot(self.snapshot_path):
                 log.warning("snug: out of memory; run snug diagnose %s to see why", self.snapshot_path)
         except Exception as err:

@@ -67,6 +67,7 @@ type library interface {
 	Processes(handle) ([]process, code)
 	ProcessName(pid int) (string, code)
 	Utilization(handle) (percent int, _ code)
+	ProcessUse(h handle, after uint64) ([]processUse, code)
 	Power(handle) (milliwatts int, _ code)
 	PowerLimit(handle) (milliwatts int, _ code)
 	Temperature(handle) (celsius int, _ code)
@@ -80,6 +81,13 @@ type memory struct{ total, reserved, free, used uint64 }
 type attributes struct {
 	multiprocessors, gpuSlices, computeSlices int
 	memoryMB                                  uint64
+}
+
+// processUse is how much of the GPU a process used recently.
+type processUse struct {
+	pid     int
+	percent int
+	stamp   uint64 // when that was measured, in the driver's time
 }
 
 type process struct {

@@ -44,6 +44,28 @@ func processes(list func(handle, *uint32, *processInfo) code, h handle) ([]proce
 	return nil, tooSmall
 }
 
+// ProcessUse returns what processes used of the GPU after a time, the newest value of each.
+func (f *functions) ProcessUse(h handle, after uint64) ([]processUse, code) {
+	if f.processUse == nil {
+		return nil, notFound
+	}
+	for room := uint32(64); room <= 1<<12; room *= 4 {
+		infos, n := make([]processUseInfo, room), room
+		c := f.processUse(h, &infos[0], &n, after)
+		if c == tooSmall {
+			continue
+		}
+		var out []processUse
+		for _, x := range infos[:min(n, room)] {
+			if c == success && x.stamp > after {
+				out = append(out, processUse{int(x.pid), int(x.multiprocessors), x.stamp})
+			}
+		}
+		return out, c
+	}
+	return nil, tooSmall
+}
+
 func (f *functions) ProcessName(pid int) (string, code) {
 	if f.processName == nil {
 		return "", notFound

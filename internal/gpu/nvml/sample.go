@@ -5,8 +5,10 @@ package nvml
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"snug/internal/gpu"
 )
@@ -51,6 +53,7 @@ type card struct {
 	parent     handle // of the whole GPU
 	name, uuid string
 	powerLimit *float64
+	use        *use  // what its processes use of it
 	missing    error // why the driver cannot find it; nil if it has
 }
 
@@ -89,7 +92,7 @@ func (a *sampler) card(index int) []card {
 	if c != success {
 		return []card{{index: index, missing: lostOr(c, failure(l, "finding it", c))}}
 	}
-	x := card{index: index, handle: h, parent: h}
+	x := card{index: index, handle: h, parent: h, use: &use{newest: map[int]used{}}}
 	x.name, _ = l.DeviceName(h)
 	x.uuid, _ = l.UUID(h)
 	if parts := a.slices(x); len(parts) > 0 {
@@ -206,7 +209,47 @@ func (a *sampler) processes(x card) []gpu.Process {
 		}
 		out = append(out, gpu.Process{PID: p.pid, Name: name, Used: p.used})
 	}
+	if x.use != nil && len(out) > 0 {
+		x.use.ask(a.library, x.handle, time.Now())
+		for i := range out {
+			out[i].Util = x.use.of(out[i].PID)
+		}
+	}
 	return out
+}
+
+// use is what processes use of a GPU. The driver measures it a few times a second, so a value is kept until it is too old.
+type use struct {
+	after  uint64 // the newest measurement, in the driver's time
+	newest map[int]used
+}
+
+type used struct {
+	percent float64
+	asked   time.Time
+}
+
+// recently is how long a value counts. The driver does not list processes that do nothing.
+const recently = 2 * time.Second
+
+// ask asks the driver for new values.
+func (u *use) ask(l library, h handle, now time.Time) {
+	list, c := l.ProcessUse(h, u.after)
+	for _, p := range list {
+		if c == success {
+			u.newest[p.pid] = used{float64(p.percent), now}
+			u.after = max(u.after, p.stamp)
+		}
+	}
+	maps.DeleteFunc(u.newest, func(_ int, x used) bool { return now.Sub(x.asked) > recently })
+}
+
+// of returns the value of a process, or nil.
+func (u *use) of(pid int) *float64 {
+	if x, ok := u.newest[pid]; ok {
+		return number(x.percent)
+	}
+	return nil
 }
 
 // Close unloads the library.

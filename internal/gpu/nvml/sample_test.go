@@ -30,7 +30,7 @@ func TestSample(t *testing.T) {
 		{
 			Maker: gpu.NVIDIA, Name: "NVIDIA H200", UUID: "GPU-aaaa", Total: 143771 * m, Reserved: 614 * m, Used: 1000 * m,
 			Util: number(37), Power: number(351.234), PowerLimit: number(700), Temperature: number(54), Throttle: []string{"power cap", "heat (hardware)"},
-			Processes: []gpu.Process{{PID: 4321, Name: "/usr/bin/python3", Used: 900 * m}, {PID: 4322}},
+			Processes: []gpu.Process{{PID: 4321, Name: "/usr/bin/python3", Used: 900 * m, Util: number(35)}, {PID: 4322}},
 		},
 		{
 			Maker: gpu.NVIDIA, Index: 1, Slice: new(int), Name: "NVIDIA A100-SXM4-40GB MIG 3g.20gb", UUID: "MIG-cccc", Total: 19968 * m, Used: 80 * m,

@@ -33,6 +33,7 @@ type functions struct {
 	graphics        func(handle, *uint32, *processInfo) code
 	processName     func(uint32, *byte, uint32) code
 	utilization     func(handle, *utilizationInfo) code
+	processUse      func(handle, *processUseInfo, *uint32, uint64) code
 	power           func(handle, *uint32) code
 	powerLimit      func(handle, *uint32) code
 	temperature     func(handle, uint32, *uint32) code
@@ -67,6 +68,7 @@ func (f *functions) table() map[string]any {
 		"nvmlDeviceGetGraphicsRunningProcesses_v3":  &f.graphics,
 		"nvmlSystemGetProcessName":                  &f.processName,
 		"nvmlDeviceGetUtilizationRates":             &f.utilization,
+		"nvmlDeviceGetProcessUtilization":           &f.processUse,
 		"nvmlDeviceGetPowerUsage":                   &f.power,
 		"nvmlDeviceGetEnforcedPowerLimit":           &f.powerLimit,
 		"nvmlDeviceGetTemperature":                  &f.temperature,
@@ -96,6 +98,12 @@ type (
 		_                        [5]uint32 // copy, decode, encode, JPEG and optical flow engines
 		gpuSlices, computeSlices uint32
 		memoryMB                 uint64
+	}
+	processUseInfo struct {
+		pid             uint32
+		stamp           uint64    // microseconds
+		multiprocessors uint32    // percent
+		_               [3]uint32 // memory, encoder, decoder
 	}
 	processInfo struct {
 		pid         uint32

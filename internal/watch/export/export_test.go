@@ -196,6 +196,39 @@ func TestPrometheus(t *testing.T) {
 	}
 }
 
+// TestProcessMetrics checks what is exported about processes on a card.
+func TestProcessMetrics(t *testing.T) {
+	w, own := watch.New(watch.Options{}), 35.0
+	w.Add(watch.Event{Kind: watch.KindGPU, GPU: watch.GPU{Index: 1, Used: 9 << 30, Total: 80 << 30, Procs: []watch.Process{{PID: 7, Used: 1024, Name: "python3", Util: &own}, {PID: 8, Used: 2048}}}})
+	p := &Prometheus{Addr: "localhost:0", view: w.View()}
+	if err := p.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close(w) }()
+	answer, err := http.Get("http://" + p.Address() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "snug_process_") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{
+		`snug_process_gpu_memory_bytes{gpu="1",pid="7",process="python3"} 1024`, `snug_process_gpu_memory_bytes{gpu="1",pid="8",process=""} 2048`,
+		`snug_process_gpu_utilization_ratio{gpu="1",pid="7",process="python3"} 0.35`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestPrometheusAddressInUse(t *testing.T) {
 	p := &Prometheus{Addr: "localhost:0"}
 	if err := p.Listen(); err != nil {

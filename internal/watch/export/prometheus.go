@@ -97,7 +97,7 @@ func counter(name, help string, labels ...string) metric {
 // metrics is the only table of exported metrics. Units are base units and part of the name.
 var metrics = struct {
 	used, total, util, power, powerLimit, temperature, throttled metric
-	process                                                      metric
+	process, processUtil                                         metric
 	allocated, reserved, peakAllocated, peakReserved, capacity   metric
 	steps, stepSeconds, retries                                  metric
 	state, stepsLeft, secondsLeft                                metric
@@ -111,6 +111,7 @@ var metrics = struct {
 	temperature:   gauge("gpu_temperature_celsius", "Temperature of the GPU.", "gpu", "uuid", "name"),
 	throttled:     gauge("gpu_throttled", "1 while the GPU's clocks are lowered, by reason.", "gpu", "uuid", "reason"),
 	process:       gauge("process_gpu_memory_bytes", "Memory that a process holds on the GPU, according to the driver.", "gpu", "pid", "process"),
+	processUtil:   gauge("process_gpu_utilization_ratio", "Fraction of time during which a kernel of the process was running, 0 to 1.", "gpu", "pid", "process"),
 	allocated:     gauge("training_allocated_bytes", "Memory in tensors at the end of the latest step.", "pid"),
 	reserved:      gauge("training_reserved_bytes", "Memory that PyTorch has reserved.", "pid"),
 	peakAllocated: gauge("training_peak_allocated_bytes", "Peak memory in tensors during the latest step.", "pid"),
@@ -129,7 +130,7 @@ var metrics = struct {
 func (p *Prometheus) Describe(to chan<- *prometheus.Desc) {
 	m := metrics
 	for _, x := range []metric{
-		m.used, m.total, m.util, m.power, m.powerLimit, m.temperature, m.throttled, m.process, m.allocated, m.reserved, m.peakAllocated,
+		m.used, m.total, m.util, m.power, m.powerLimit, m.temperature, m.throttled, m.process, m.processUtil, m.allocated, m.reserved, m.peakAllocated,
 		m.peakReserved, m.capacity, m.steps, m.stepSeconds, m.retries, m.state, m.stepsLeft, m.secondsLeft, m.events,
 	} {
 		to <- x.desc
@@ -182,6 +183,9 @@ func collectProcess(x watch.ProcessView, put putMetric) {
 	pid := strconv.Itoa(x.PID)
 	if x.Used > 0 && !x.Gone {
 		put(metrics.process, float64(x.Used), x.GPU.Number(), pid, x.Name)
+	}
+	if x.Util != nil && !x.Gone {
+		put(metrics.processUtil, *x.Util/100, x.GPU.Number(), pid, x.Name)
 	}
 	if !x.Watched {
 		return

@@ -41,6 +41,7 @@ type session struct {
 	last   float64 // the time of the latest event
 	jumped bool
 	taken  int
+	ranks  map[int]*rank // the processes of the command that report steps, by PID
 }
 
 // Run emits events until the context ends, the command has ended, or the processes are gone. It returns an error if
@@ -100,15 +101,16 @@ func (s *session) loop(ctx context.Context, cards *cards, steps <-chan watch.Eve
 			s.send(watch.Event{Kind: watch.KindEnd})
 			return nil
 		case e := <-steps:
-			s.send(e)
+			s.report(e)
 		case err := <-done:
 			for len(steps) > 0 {
-				s.send(<-steps)
+				s.report(<-steps)
 			}
 			s.send(watch.Event{Kind: watch.KindEnd})
 			return err
 		case <-ticks.C:
 			s.sample(ctx, cards)
+			s.checkRanks()
 			if s.allGone() {
 				s.note(s.endedText())
 				s.send(watch.Event{Kind: watch.KindEnd})
@@ -133,7 +135,7 @@ func gpuEvent(x gpu.Sample) watch.GPU {
 		Power: x.Power, PowerLimit: x.PowerLimit, Temperature: x.Temperature, Throttle: x.Throttle,
 	}
 	for _, p := range x.Processes {
-		g.Procs = append(g.Procs, watch.Process{PID: p.PID, Used: int64(p.Used), Name: p.Name})
+		g.Procs = append(g.Procs, watch.Process{PID: p.PID, Used: int64(p.Used), Name: p.Name, Util: p.Util})
 	}
 	return g
 }

@@ -255,6 +255,37 @@ func TestProcessVanishes(t *testing.T) {
 	}
 }
 
+// TestRankVanishes checks that a process of the command that ends long before the others is reported, once.
+func TestRankVanishes(t *testing.T) {
+	var said []string
+	zero, one := 0, 1
+	s := &session{Config: Config{Alive: func(pid int) Alive {
+		if pid == 8 {
+			return Gone
+		}
+		return Ours
+	}}, emit: func(e watch.Event) {
+		if e.Kind == watch.KindNote {
+			said = append(said, e.Message)
+		}
+	}, began: time.Now()}
+	now := s.began
+	s.Now = func() time.Time { return now }
+	s.report(watch.Event{Kind: watch.KindStart, PID: 7, Rank: &zero})
+	s.report(watch.Event{Kind: watch.KindStart, PID: 8, Rank: &one})
+	for i := range 12 {
+		now = now.Add(time.Second)
+		s.report(watch.Event{Kind: watch.KindStep, PID: 7})
+		s.checkRanks()
+		if early := i < alone; early != (len(said) == 0) {
+			t.Errorf("after %d s: %q", i+1, said)
+		}
+	}
+	if len(said) != 1 || said[0] != "rank 1 (process 8) has ended, but another one goes on" {
+		t.Errorf("said %q", said)
+	}
+}
+
 func TestForeignProcess(t *testing.T) {
 	events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10))}, PIDs: []int{7}, Alive: func(int) Alive { return Foreign }}, 2)
 	if err != nil {

@@ -4,8 +4,12 @@ package live
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+
+	"snug/internal/watch"
 )
 
 // Alive is whether a process exists.
@@ -52,4 +56,55 @@ func (s *session) endedText() string {
 		all = append(all, strconv.Itoa(pid))
 	}
 	return fmt.Sprintf("processes %s have ended", strings.Join(all, ", "))
+}
+
+// rank is a process of the command that reports steps.
+type rank struct {
+	name string  // for people
+	gone float64 // when it was first seen to have ended; 0 if it has not
+	told bool
+}
+
+// report passes on what a process of the command reports.
+func (s *session) report(e watch.Event) {
+	if s.ranks == nil {
+		s.ranks = map[int]*rank{}
+	}
+	if s.ranks[e.PID] == nil && e.PID > 0 {
+		s.ranks[e.PID] = &rank{name: fmt.Sprintf("process %d", e.PID)}
+	}
+	if x := s.ranks[e.PID]; x != nil && e.Rank != nil {
+		x.name = fmt.Sprintf("rank %d (process %d)", *e.Rank, e.PID)
+	}
+	s.send(e)
+}
+
+// alone is how many seconds the other processes must outlive one before that is reported: at the end of a run, they end one after
+// the other.
+const alone = 5
+
+// checkRanks reports processes that have ended while others go on, which then usually wait for them forever.
+func (s *session) checkRanks() {
+	going := 0
+	for pid, x := range s.ranks {
+		switch {
+		case s.Alive(pid) != Gone:
+			going++
+		case x.gone == 0:
+			x.gone = max(s.last, 1e-9)
+		}
+	}
+	for _, pid := range slices.Sorted(maps.Keys(s.ranks)) {
+		if x := s.ranks[pid]; going > 0 && x.gone > 0 && !x.told && s.last >= x.gone+alone {
+			x.told = true
+			s.note(fmt.Sprintf("%s has ended, but %s", x.name, others(going)))
+		}
+	}
+}
+
+func others(going int) string {
+	if going == 1 {
+		return "another one goes on"
+	}
+	return fmt.Sprintf("%d others go on", going)
 }

@@ -327,6 +327,9 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 		name = fmt.Sprintf("rank %-2d %s", *p.Rank, name)
 	}
 	text := fmt.Sprintf("%7d %s%s %9s", p.PID, name, c.bar(held, total, c.barWidth()), units.Bytes(held))
+	if p.Util != nil && !p.Gone && c.Width >= wide {
+		text += fmt.Sprintf(" %3.0f %% busy", *p.Util)
+	}
 	switch {
 	case p.Gone:
 		text += "  gone"
@@ -351,7 +354,13 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 func (c Canvas) tail(v watch.View) []string {
 	var out []string
 	if n := len(v.Notes); n > 0 {
-		out = append(out, c.dim(fmt.Sprintf("%s %s", export.Clock(v.Notes[n-1].T), v.Notes[n-1].Text)))
+		rows := 1
+		if c.Height >= 24 {
+			rows = 2
+		}
+		for _, line := range c.wrap(fmt.Sprintf("%s %s", export.Clock(v.Notes[n-1].T), v.Notes[n-1].Text), rows) {
+			out = append(out, c.dim(line))
+		}
 	}
 	if most := c.Height / 4; len(c.Output) > 0 && c.Height >= 20 {
 		out = append(out, c.dim(strings.Repeat(c.rule(), c.Width)))

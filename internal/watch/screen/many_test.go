@@ -78,3 +78,18 @@ func TestSilentCard(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestProcessLoad checks that a wide screen shows how much of the GPU each process uses, where that is known.
+func TestProcessLoad(t *testing.T) {
+	w := watch.New(watch.Options{})
+	util, own := 96.0, 35.0
+	for s := range 4 {
+		w.Add(watch.Event{T: float64(s), Kind: watch.KindGPU, GPU: watch.GPU{Used: 30 << 30, Total: 80 << 30, Util: &util, Procs: []watch.Process{{PID: 7, Used: 9 << 30, Util: &own}, {PID: 8, Used: 9 << 30}}}})
+	}
+	for width, want := range map[int]int{80: 0, 120: 1} {
+		got := Draw(w.View(), Canvas{Width: width, Height: 24})
+		if strings.Count(got, "9.00 GiB  35 % busy  ") != want || strings.Count(got, "9.00 GiB  warming-up") != 2-want {
+			t.Errorf("%d columns:\n%s", width, got)
+		}
+	}
+}
