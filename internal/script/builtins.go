@@ -4,9 +4,11 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"snug/internal/shadow"
 )
@@ -19,7 +21,7 @@ var register = sync.OnceFunc(func() {
 	natives = map[string]func(*interpreter, arguments) value{}
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"print": nothing, "len": length, "range": ranged, "enumerate": enumerated, "zip": zipped,
-		"int": toInt, "float": toFloat, "str": toStr, "bool": toBool, "list": toList, "tuple": toTuple, "set": toList,
+		"int": toInt, "float": toFloat, "str": toStr, "bool": toBool, "list": toList, "tuple": toTuple, "set": toSet,
 		"dict": toDict, "iter": iterOf, "next": nextOf, "isinstance": isInstance, "hasattr": hasAttr, "getattr": getAttr,
 		"setattr": setAttr, "sum": summed, "min": extreme(-1), "max": extreme(1),
 		"reversed": toReversed, "map": mapped, "any": anyOf(true), "all": anyOf(false), "type": typeOf,
@@ -102,11 +104,14 @@ func environment(_ *interpreter, a arguments) value { return hold(a.or(1, "defau
 func length(in *interpreter, a arguments) value {
 	switch v := a.or(0, "", nil).(type) {
 	case *list:
+		if v.unseen && len(v.items) == 0 {
+			return unknown{}
+		}
 		return len(v.items)
 	case *dict:
 		return len(v.keys)
 	case string:
-		return len(v)
+		return utf8.RuneCountInString(v)
 	case *submodule:
 		return v.blocks(in)
 	case sizeValue:
@@ -321,6 +326,32 @@ func toList(in *interpreter, a arguments) value {
 		out.items = in.items(v, maxRange)
 	}
 	return out
+}
+
+// toSet returns a list of different values. Of a text, all letters count, however long it is.
+func toSet(in *interpreter, a arguments) value {
+	if text, ok := a.or(0, "", nil).(string); ok {
+		a = arguments{pos: []value{string(slices.Compact(slices.Sorted(slices.Values([]rune(text)))))}}
+	}
+	v := toList(in, a)
+	if l, ok := v.(*list); ok {
+		l.unite()
+	}
+	return v
+}
+
+// unite removes repeated strings and integers from a set.
+func (l *list) unite() {
+	seen := map[value]bool{}
+	l.items = slices.DeleteFunc(l.items, func(v value) bool {
+		switch v.(type) {
+		case string, int:
+			again := seen[v]
+			seen[v] = true
+			return again
+		}
+		return false
+	})
 }
 
 func toTuple(in *interpreter, a arguments) value {

@@ -562,6 +562,9 @@ func (in *interpreter) iterate(v value) *iterator {
 		it := itemsOf(len(v.items), func(i int) value { return hold(v.items[i]) }, func() int { return len(v.items) }, func() { drop(v) })
 		it.few = len(v.items) <= fewItems
 		return it
+	case string:
+		letters := []rune(v)
+		return itemsOf(len(letters), func(i int) value { return string(letters[i]) }, func() int { return len(letters) }, nil)
 	case *dict:
 		keys := slices.Clone(v.keys)
 		return itemsOf(len(keys), func(i int) value { return hold(keys[i]) }, func() int { return len(keys) }, nil)

@@ -238,6 +238,9 @@ func (in *interpreter) comprehension(e *pysrc.Comprehension) value {
 	} else {
 		l := &list{}
 		l.unseen = !in.clauses(e.Clauses, func() { in.grow(1); l.items = append(l.items, in.eval1(e.Elt)) })
+		if e.Kind == "set" {
+			l.unite()
+		}
 		out = l
 	}
 	in.scopes = in.scopes[:len(in.scopes)-1]

@@ -10,6 +10,7 @@ const (
 	maxSearched    = 20_000_000 // values searched for lists that contain themselves
 	maxText        = 1 << 13    // bytes in a string built by the script
 	maxDepth       = 150        // nested calls
+	unseenLength   = 1 << 20    // length of a tensor made from a list of unknown length; samples are cut from it
 )
 
 // maxStatements limits the statements run. Fuzzing lowers it.

@@ -267,13 +267,13 @@ func newTensor(in *interpreter, a arguments) value {
 	return in.placedOn(t, a)
 }
 
-// nested returns the shape of a list of lists, and the dtype of its numbers. Those of unknown samples are counted as
-// integers, as labels are.
+// nested returns the shape of a list of lists, and the dtype of its numbers. A list made from
+// unknown items is taken for many integers, as tokens and labels are.
 func nested(l *list) (size []int, dt shadow.DType) {
 	size, dt = []int{len(l.items)}, shadow.Float32
 	if len(l.items) == 0 {
 		if l.unseen {
-			dt = shadow.Int64
+			return []int{unseenLength}, shadow.Int64
 		}
 		return size, dt
 	}

@@ -11,8 +11,8 @@ import (
 	"snug/internal/files"
 )
 
-// maxLoopData limits the size of settings files that a script opens. Larger files are data, and not read.
-const maxLoopData = 1 << 20
+// maxLoopData limits the size of files that a script opens, such as settings and short texts. Larger files are not read.
+const maxLoopData = 4 << 20
 
 // texts returns a function that reads the files that a script opens, with paths relative to the same folder as the
 // setup's.
