@@ -9,6 +9,7 @@ const (
 	maxItems       = 2_000_000  // items in all lists, including freed ones
 	maxSearched    = 20_000_000 // values searched for lists that contain themselves
 	maxText        = 1 << 13    // bytes in a string built by the script
+	maxJoined      = 1 << 20    // bytes in a string joined from a list, or made by replacing
 	maxDepth       = 150        // nested calls
 	unseenLength   = 1 << 20    // length of a tensor made from a list of unknown length; samples are cut from it
 )

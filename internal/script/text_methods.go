@@ -21,7 +21,17 @@ func stringMethod(s, name string, a arguments) value {
 	case "find":
 		return strings.Index(s, arg(0))
 	case "replace":
+		if strings.Count(s, arg(0))*len(arg(1)) > maxJoined {
+			return unknown{}
+		}
 		return strings.ReplaceAll(s, arg(0), arg(1))
+	case "join":
+		return joinText(s, a.or(0, "", nil))
+	case "splitlines":
+		if s == "" {
+			return &list{}
+		}
+		return textList(strings.Split(strings.TrimSuffix(s, "\n"), "\n"))
 	case "startswith":
 		return anyText(a.or(0, "", nil), func(part string) bool { return strings.HasPrefix(s, part) })
 	case "endswith":
@@ -40,6 +50,25 @@ func stringMethod(s, name string, a arguments) value {
 		return l
 	}
 	return unknown{}
+}
+
+// joinText implements join.
+func joinText(sep string, v value) value {
+	l, ok := v.(*list)
+	if !ok || l.unseen {
+		return unknown{}
+	}
+	var parts []string
+	size := 0
+	for _, v := range l.items {
+		part, ok := v.(string)
+		size += len(part) + len(sep)
+		if !ok || size > maxJoined {
+			return unknown{}
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, sep)
 }
 
 // stripText implements strip, lstrip and rstrip, of white space or of the given characters.
