@@ -278,7 +278,7 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	per := perUpdate(res)
 	say(s.Accumulation > 1 && per != s.Accumulation && !s.Changed("accumulation"), "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
 	say(s.Accumulation > 1 && per == 1 && s.Changed("accumulation"), "the script updates after every backward pass, so the figures do not include the gradients that accumulation %d keeps, and may be too low", s.Accumulation)
-	say(s.Clip && !res.Clips, "the script does not clip gradients, so the figures do not include clipping")
+	say(s.Clip && !res.Clips && !s.Dist.DeepSpeed(), "the script does not clip gradients, so the figures do not include clipping")
 	say(autocastType(s.Precision) != shadow.None && !res.Autocasts && !s.Dist.DeepSpeed(), "the script does not use autocast, so the figures do not include it")
 	lever := s.Changed("precision") && autocastType(s.Precision) == shadow.None // this change has no effect under the script's autocast, so no plan contains it
 	say(s.Overrides("precision") && !lever && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)

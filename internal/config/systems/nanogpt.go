@@ -26,11 +26,11 @@ var nanogpt = System{
 // nanogptSigns are variables of nanoGPT's train.py and its configs.
 var nanogptSigns = []string{"init_from", "n_layer n_head n_embd", "batch_size block_size", "gradient_accumulation_steps block_size"}
 
-// nanogptOwn is for scripts with nanoGPT's variables that define their own layers. They have none of train.py's defaults,
-// and their code shows the model.
+// nanogptOwn is for scripts with nanoGPT's variables that define their own layers or use transformers' models. They have none of
+// train.py's defaults, and their code shows the model.
 var nanogptOwn = System{
 	Name: "nanogpt-own", Title: "your own script, with nanoGPT's names", Formats: []doc.Format{doc.Python},
-	Makes: pattern.New(`(?m)^class\s+\w+\([^()\n]*\bModule\s*\)`, "Module"),
+	Makes: pattern.New(`(?m)^class\s+\w+\([^()\n]*\bModule\s*\)|^(?:from|import)\s+transformers\b`, "Module", "transformers"),
 	Signs: nanogptSigns,
 	Keys:  keysOf(nanogptOwnKeys),
 
