@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -31,10 +32,10 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	if capacity == 0 || p.leak.slope <= 0 {
 		return
 	}
-	level, above := p.levels()
+	level, needs := p.levels()
 	room := capacity - level
 	at := func(room, slope, risk float64) float64 {
-		steps := stepsUntil(room, slope, above, risk)
+		steps := stepsUntil(room, slope, needs, risk)
 		if p.evalPeak > 0 {
 			steps = min(steps, max(0, room-p.evalPeak)/slope)
 		}
@@ -207,9 +208,15 @@ func (p *process) untilPeak(capacity float64) (soonest, likely float64, ok bool)
 	return 0, 0, false
 }
 
-// levels returns the current persistent memory, according to the trend of the last steps, and what recent steps
-// needed above it.
-func (p *process) levels() (level float64, above []float64) {
+// need is what a step needs above persistent memory.
+type need struct {
+	above float64
+	often float64 // fraction of the steps that need this
+}
+
+// levels returns the current persistent memory, according to the trend of the last steps, and what steps need above it: the recent
+// ones, and rare ones before them.
+func (p *process) levels() (level float64, needs []need) {
 	recent := p.recentPeaks(kept)
 	var stays []float64
 	begins := 0.0
@@ -219,10 +226,17 @@ func (p *process) levels() (level float64, above []float64) {
 	}
 	level = median(stays)
 	begins = p.began(recent, level)
+	most := 0.0
 	for _, x := range recent {
-		above = append(above, max(0, x.peak+since(x)-level))
+		needs = append(needs, need{max(0, x.peak+since(x)-level), 1 / float64(len(recent))})
+		most = max(most, needs[len(needs)-1].above)
 	}
-	return level, above
+	for _, x := range p.rare.before(recent) {
+		if above := x.peak + since(x) - level; above > most {
+			needs = append(needs, need{above, 1 / float64(p.rare.count)})
+		}
+	}
+	return level, needs
 }
 
 // began returns the step at which the growth began, computed from its size and slope. Peaks of earlier steps do not
@@ -235,24 +249,20 @@ func (p *process) began(recent []stepPeak, level float64) float64 {
 	return float64(p.step) - max(0, level-median(first))/p.leak.slope - float64(len(first))
 }
 
-// stepsUntil returns the number of steps after which the risk is reached. Each recent step adds to the risk once that step would
-// no longer fit.
-func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
-	if len(above) == 0 {
+// stepsUntil returns the number of steps after which the risk is reached. Each step adds to the risk once it would no longer fit.
+func stepsUntil(room, slope float64, needs []need, risk float64) float64 {
+	if len(needs) == 0 {
 		return max(0, room) / slope
 	}
-	begins := make([]float64, len(above))
-	for i, a := range above {
-		begins[i] = max(0, (room-a)/slope)
-	}
-	slices.Sort(begins)
-	n := float64(len(begins))
-	sum := 0.0
-	for i, b := range begins {
-		sum += b
-		// With the first i+1 steps, risk(k) = ((i+1)*k - sum) / n.
-		k := (risk*n + sum) / float64(i+1)
-		if i+1 == len(begins) || k <= begins[i+1] {
+	needs = slices.Clone(needs)
+	slices.SortFunc(needs, func(a, b need) int { return cmp.Compare(b.above, a.above) })
+	begins := func(i int) float64 { return max(0, (room-needs[i].above)/slope) }
+	often, sum := 0.0, 0.0
+	for i, x := range needs {
+		often, sum = often+x.often, sum+x.often*begins(i)
+		// With the first i+1 needs, risk(k) = often*k - sum.
+		k := (risk + sum) / often
+		if i+1 == len(needs) || k <= begins(i+1) {
 			return k
 		}
 	}

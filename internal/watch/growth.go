@@ -151,10 +151,10 @@ func (t test) lasts(r rises, all, window []point) bool {
 	return t.large(r) && t.fresh(r, all, window) && !t.swings(r, all, window)
 }
 
-// found returns the trend of points that passed, unless new shapes or a few different allocations explain it.
+// found returns the trend of points that passed, unless it is over, or new shapes or a few different allocations explain it.
 func found(r rises, points, window []point) (trend, bool) {
 	got := r.trend(points)
-	return got, !newShapesExplain(window, got.slope) && !strayJumps(points)
+	return got, !newShapesExplain(window, got.slope) && !strayJumps(points) && !stopped(points)
 }
 
 // rises reports whether the window ends higher than it begins, by at least as much as a trend above the floor would.

@@ -34,6 +34,7 @@ type process struct {
 	waits   []float64 // times spent waiting for data in recent training steps
 	curve   curve[StepPoint]
 
+	rare    rare     // steps that needed the most
 	growths []growth // the last times that PyTorch reserved more
 	outside outside  // memory that PyTorch does not count
 
@@ -145,6 +146,7 @@ func (p *process) addStep(t float64, s Step, x *Expected) {
 	}
 	p.cache.add(newPoint(at.x, float64(s.PeakReserved)-p.evalAdded, s.Shape))
 	p.peaks = append(p.peaks, stepPeak{size: at.size, allocated: at.y, peak: at.y + above, reserved: float64(s.PeakReserved), retries: s.Retries, step: s.N, shapeOK: len(s.Shape) > 0, afterEval: afterEval})
+	p.rare.add(p.peaks[len(p.peaks)-1])
 	if len(p.peaks) > 2*kept {
 		p.peaks = append(p.peaks[:0], p.peaks[kept:]...)
 	}
@@ -247,7 +249,7 @@ func (p *process) countStep(t float64, s Step) {
 // restart forgets the steps, because their numbering started again, as in the next trial of a search.
 func (p *process) restart() {
 	p.steps, p.cache, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, history{}, nil, 0, false, nil, nil
-	p.growths, p.evalPeak, p.evalAdded, p.trainPeak, p.steady, p.outside = nil, 0, 0, 0, false, outside{}
+	p.growths, p.evalPeak, p.evalAdded, p.trainPeak, p.steady, p.outside, p.rare = nil, 0, 0, 0, false, outside{}, rare{}
 }
 
 // staying returns the memory that stays allocated between steps.

@@ -116,3 +116,21 @@ func (s stairs) regular(now float64) bool {
 	}
 	return now-s.at[n-1] <= (1+alikeBreaks)*each
 }
+
+// shortPause is the number of points without a new high that never means that a trend is over.
+const shortPause = 8
+
+// stopped reports whether memory has not reached a new high for longer than it ever paused in the window, so that what grew is
+// probably complete: a buffer of the last hundred losses, for example.
+func stopped(window []point) bool {
+	high, last, longest := window[0].y, 0, 0
+	for i, p := range window {
+		if !slices.Equal(p.shape, window[0].shape) {
+			return false // highs depend on the batches
+		}
+		if p.y > high {
+			high, last, longest = p.y, i, max(longest, i-last)
+		}
+	}
+	return float64(len(window)-1-last) > (1+alikeBreaks)*float64(longest)+shortPause
+}

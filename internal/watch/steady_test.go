@@ -114,6 +114,22 @@ func TestEqualJumps(t *testing.T) {
 	}
 }
 
+// TestFullBuffer grows memory evenly until a buffer is full, by less than what counts before that.
+func TestFullBuffer(t *testing.T) {
+	for _, steps := range []int{60, 100, 200} {
+		g := generated{steps: 800, stays: 0.2, takes: 0.1, leak: func(step, _ int) float64 {
+			if step > steps {
+				return 0
+			}
+			return 0.0035 / float64(steps)
+		}}
+		events, _ := g.events()
+		if at := firstLeak(events); at != 0 {
+			t.Errorf("full after %d steps: a leak was seen at step %d", steps, at)
+		}
+	}
+}
+
 func firstLeak(events []Event) int {
 	w := New(Options{})
 	for _, e := range events {

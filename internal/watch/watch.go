@@ -21,6 +21,7 @@
 //	batches.go   what the batches explain
 //	outside.go   memory that PyTorch does not count
 //	forecast.go  when memory will run out
+//	rare.go      steps that needed the most
 //	spikes.go    steps after checkpoints, and evaluations that keep their outputs
 //	expect.go    compares steps with a prediction
 //	ranks.go     compares the processes of one run
