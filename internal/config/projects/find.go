@@ -175,17 +175,6 @@ func overridden(main *Source, attached []*Source) []*Source {
 	return slices.Concat(starts, []*Source{main}, rest)
 }
 
-// standingFor returns the configuration of a named file in which no system is recognized: the file itself read in another
-// way, or the one that belongs to it; nil if there is none.
-func (p *Found) standingFor(name string) *Source {
-	for _, find := range []func(string) *Source{p.startingScript, p.configOfScript, p.hydraConfig, p.parsingProgram, p.scriptOfProgram, p.onlyStarter, p.documentedCommand} {
-		if s := find(name); s != nil {
-			return s
-		}
-	}
-	return nil
-}
-
 // withTied returns the sources that belong to a main file that the user named, each once: the attached
 // sources, and the other named files, which must agree with it.
 func withTied(main *Source, beside, attached []*Source) []*Source {
