@@ -123,7 +123,7 @@ func TestTune(t *testing.T) {
 	t.Setenv("SNUG_STORE", filepath.Join(folder, "measured.db"))
 	at := serve(t)
 	ctx, complaints := browser(t)
-	do(t, ctx, "opening", chromedp.Navigate(at+"#view=tune&model=gpt2&batch=1&seq=64"), shows("tune-state", "snug tune has not run"))
+	do(t, ctx, "opening", chromedp.Navigate(at+"#view=tune&model=gpt2&batch=1&seq=64"), shows("tune-state", "Snug tune has not run"))
 	cmd := exec.Command(os.Getenv("SNUG"), "tune", "--setup", "run.yaml", "--gpu", "H200", "--limit", "12GiB", "--", "sh", "train.sh", "{batch}", "{accumulation}", "{checkpointing}")
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), "MORE=12")
 	if err := cmd.Start(); err != nil {
