@@ -218,8 +218,10 @@ func (a *sampler) processes(x card) []gpu.Process {
 	return out
 }
 
-// use is what processes use of a GPU. The driver measures it a few times a second, so a value is kept until it is too old.
+// use is what processes use of a GPU. The driver measures it a few times a second, and asking costs as much as everything else
+// in a sample, so it is asked once a second, and a value is kept until it is too old.
 type use struct {
+	asked  time.Time
 	after  uint64 // the newest measurement, in the driver's time
 	newest map[int]used
 }
@@ -229,11 +231,17 @@ type used struct {
 	asked   time.Time
 }
 
-// recently is how long a value counts. The driver does not list processes that do nothing.
-const recently = 2 * time.Second
+const (
+	askEvery = time.Second
+	recently = 2 * time.Second // how long a value counts: the driver does not list processes that do nothing
+)
 
-// ask asks the driver for new values.
+// ask asks the driver for new values, unless it did so a moment ago.
 func (u *use) ask(l library, h handle, now time.Time) {
+	if since := now.Sub(u.asked); since >= 0 && since < askEvery {
+		return
+	}
+	u.asked = now
 	list, c := l.ProcessUse(h, u.after)
 	for _, p := range list {
 		if c == success {

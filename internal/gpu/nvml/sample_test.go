@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -102,5 +103,33 @@ func TestLostDriver(t *testing.T) {
 func TestSampleFailedInit(t *testing.T) {
 	if _, err := (Source{Paths: []string{fake(t, "-DFAIL")}}).Open(context.Background()); err == nil {
 		t.Error("no error")
+	}
+}
+
+type counted struct {
+	library
+	calls int
+}
+
+func (l *counted) ProcessUse(handle, uint64) ([]processUse, code) {
+	l.calls++
+	return []processUse{{pid: 7, percent: l.calls, stamp: uint64(l.calls)}}, success
+}
+
+// Asking for the load of processes costs as much as the rest of a sample, and the driver measures it only a few times a second.
+func TestLoadIsAskedOnceASecond(t *testing.T) {
+	l, u, start := &counted{}, &use{newest: map[int]used{}}, time.Unix(1000, 0)
+	for i := range 30 {
+		u.ask(l, 0, start.Add(time.Duration(i)*100*time.Millisecond))
+	}
+	if l.calls != 3 {
+		t.Errorf("asked %d times in 30 samples over 3 seconds, want 3", l.calls)
+	}
+	if got := u.of(7); got == nil || *got != 3 {
+		t.Errorf("load %v, want the newest, 3", got)
+	}
+	u.ask(l, 0, start.Add(-time.Hour)) // the clock was set back
+	if l.calls != 4 {
+		t.Error("not asked after the clock was set back")
 	}
 }

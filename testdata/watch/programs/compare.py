@@ -17,6 +17,24 @@ class Use(ctypes.Structure):
     _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
 
 
+class Process(ctypes.Structure):
+    _fields_ = [("pid", ctypes.c_uint), ("used", ctypes.c_ulonglong), ("gpu_instance", ctypes.c_uint), ("compute_instance", ctypes.c_uint)]
+
+
+class ProcessUse(ctypes.Structure):
+    _fields_ = [("pid", ctypes.c_uint), ("stamp", ctypes.c_ulonglong)] + [(name, ctypes.c_uint) for name in ("gpu", "memory", "encoder", "decoder")]
+
+
+def ask_processes():
+    """Returns the memory of each process, and all of its loads that the driver remembers."""
+    n, list_ = ctypes.c_uint(64), (Process * 64)()
+    code = nvml.nvmlDeviceGetComputeRunningProcesses_v3(card, ctypes.byref(n), list_)
+    memory = {p.pid: p.used for p in list_[:n.value]} if code == 0 else {}
+    n, uses = ctypes.c_uint(256), (ProcessUse * 256)()
+    code = nvml.nvmlDeviceGetProcessUtilization(card, uses, ctypes.byref(n), ctypes.c_ulonglong(0))
+    return dict(memory=memory, use={(u.pid, u.gpu) for u in uses[:n.value]} if code == 0 else set())
+
+
 def ask():
     """Returns used and total memory, utilization, power and temperature, as NVML reports them."""
     m, u, power, heat = Memory(version=ctypes.sizeof(Memory) | 2 << 24), Use(), ctypes.c_uint(), ctypes.c_uint()
@@ -24,7 +42,7 @@ def ask():
     nvml.nvmlDeviceGetUtilizationRates(card, ctypes.byref(u))
     nvml.nvmlDeviceGetPowerUsage(card, ctypes.byref(power))
     nvml.nvmlDeviceGetTemperature(card, 0, ctypes.byref(heat))
-    return dict(used=m.used, total=m.total, gpu_util=u.gpu, power_w=power.value / 1000, temperature_c=heat.value)
+    return dict(procs=ask_processes(), used=m.used, total=m.total, gpu_util=u.gpu, power_w=power.value / 1000, temperature_c=heat.value)
 
 
 def smi():
@@ -56,6 +74,12 @@ def compare(name):
     for key in ("used", "total", "gpu_util", "power_w", "temperature_c"):
         same = sum(any(abs(t - s["t"]) < 0.4 and x[key] == s[key] for t, x in asked) for s in samples)
         print("%s: %s: %d of %d samples are equal to one of NVML's within 0.4 s" % (name, key, same, len(samples)))
+    procs = [(s["t"], p) for s in samples for p in s.get("procs", [])]
+    same = sum(any(abs(t - at) < 0.4 and x["procs"]["memory"].get(p["pid"]) == p["used"] for t, x in asked) for at, p in procs)
+    print("%s: memory of processes: %d of %d are equal to NVML's within 0.4 s" % (name, same, len(procs)))
+    loads = [(at, p) for at, p in procs if "gpu_util" in p]
+    same = sum(any(abs(t - at) < 2.5 and (p["pid"], p["gpu_util"]) in x["procs"]["use"] for t, x in asked) for at, p in loads)
+    print("%s: load of processes: %d of %d are among NVML's within 2.5 s" % (name, same, len(loads)))
     for key, unit in (("used", 2**20), ("temperature_c", 1)):
         same = sum(any(abs(t - s["t"]) < 1 and abs(s[key] / unit - x[key]) <= 1 for s in samples) for t, x in printed)
         print("%s: %s: %d of %d of nvidia-smi's numbers are snug's after rounding" % (name, key, same, len(printed)))
