@@ -13,7 +13,8 @@ import (
 )
 
 // TestIntervalsHoldOutOfSample checks that intervals contain nine in ten of the measured runs that they were not
-// derived from: for every card, family and option, without the run itself and without its family.
+// derived from: for every card, family and option, without the run itself and without its family. One run may be outside in a
+// group of fewer than ten, which cannot show nine in ten.
 func TestIntervalsHoldOutOfSample(t *testing.T) {
 	var names []string
 	for _, f := range files {
@@ -29,7 +30,7 @@ func TestIntervalsHoldOutOfSample(t *testing.T) {
 	}
 	for _, k := range kinds {
 		for _, h := range coverageBy(all, k.names) {
-			if least := min(h.Itself, h.Family); 10*least < 9*h.Runs {
+			if least := min(h.Itself, h.Family); 10*least < 9*h.Runs && h.Runs-least > 1 {
 				t.Errorf("%s %s: only %d of %d are inside", k.name, h.Name, least, h.Runs)
 			}
 		}

@@ -24,6 +24,7 @@ var files = []struct{ name, what string }{
 	{"more.jsonl", "other shapes and option mixes, measured after the families were written"},
 	{"more_time.jsonl", "longer runs of those"},
 	{"libraries.jsonl", "TRL's loss, Liger's kernels, 16-bit weights under autocast, DeepSpeed, sharded loading; simulated before they were measured"},
+	{"families.jsonl", "newer families, heads and PEFT's methods; recorded on the stand-in for the GPU before they were measured"},
 	{longer, "runs that skipped their first updates, repeated over twenty steps"},
 }
 

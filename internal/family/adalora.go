@@ -21,8 +21,8 @@ func NewOrthogonal(b *nn.Builder, m Model, calling *Calling) Model { return &ort
 func (m *orthogonal) Loss(b Batch) *shadow.Tensor {
 	var out Outputs
 	if m.calling.Keep == nil {
-		m.calling.Keep, m.calling.Everything = &out, true
-		defer func() { m.calling.Keep, m.calling.Everything = nil, false }()
+		m.calling.Keep = &out
+		defer func() { m.calling.Keep = nil }()
 	}
 	loss := m.Model.Loss(b)
 	if loss == nil {

@@ -36,7 +36,6 @@ type Calling struct {
 	SkipLogits    bool             // Liger's loss skips the logits in evaluation too
 	padding       *shadow.Tensor   // the padding mask, in encoders
 	block         int              // index of the next block of the current forward
-	Everything    bool             // Keep also receives the cache of a model with an encoder and a decoder
 	Items         *shadow.Tensor   // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
 }
 
@@ -71,9 +70,9 @@ func (c *Calling) keepEncoded(states *shadow.Tensor) {
 	}
 }
 
-// keepCache keeps keys and values, for a caller that keeps everything.
+// keepCache keeps the keys and values of a decoder beside an encoder, which returns them even in training.
 func (c *Calling) keepCache(ts ...*shadow.Tensor) {
-	if c == nil || !c.Everything || c.Keep == nil {
+	if c == nil || c.Keep == nil {
 		return
 	}
 	for _, t := range ts {

@@ -59,6 +59,9 @@ func (r *run) predict(keeps bool) *shadow.Tensor {
 	}
 	out.Loss.Drop()
 	out.Encoded.Drop()
+	for _, t := range out.Cache {
+		t.Drop()
+	}
 	b.Drop()
 	return out.Logits
 }
