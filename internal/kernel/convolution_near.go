@@ -184,10 +184,11 @@ func (s ConvSizes) guess(side, kernel, stride int) (c convShape, ok bool) {
 		return c, false
 	}
 	c = convShape{channels: s.In / (side * side), size: square(side), kernel: square(kernel), stride: square(stride), dilation: square(1), groups: 1}
-	if c.padding = square(kernel / 2); kernel%2 == 0 || kernel == stride {
-		c.padding = square(0)
+	c.padding = square(kernel / 2)
+	if kernel%2 == 0 || kernel == stride {
+		c.padding = square(max(0, kernel-stride) / 2) // 4x4 by 2, as in adversarial networks, halves the image
 	}
-	if kernel < stride && kernel > 1 || kernel > side+2*c.padding.H {
+	if kernel < stride && (kernel > 1 || stride > 2) || kernel > side+2*c.padding.H {
 		return c, false
 	}
 	out := c.out()

@@ -25,14 +25,18 @@ class ProcessUse(ctypes.Structure):
     _fields_ = [("pid", ctypes.c_uint), ("stamp", ctypes.c_ulonglong)] + [(name, ctypes.c_uint) for name in ("gpu", "memory", "encoder", "decoder")]
 
 
-def ask_processes():
-    """Returns the memory of each process, and all of its loads that the driver remembers."""
-    n, list_ = ctypes.c_uint(64), (Process * 64)()
-    code = nvml.nvmlDeviceGetComputeRunningProcesses_v3(card, ctypes.byref(n), list_)
-    memory = {p.pid: p.used for p in list_[:n.value]} if code == 0 else {}
+def process_memory():
+    """Returns the memory of each process."""
+    n, running = ctypes.c_uint(64), (Process * 64)()
+    code = nvml.nvmlDeviceGetComputeRunningProcesses_v3(card, ctypes.byref(n), running)
+    return {(p.pid, p.used) for p in running[:n.value]} if code == 0 else set()
+
+
+def process_use(after):
+    """Returns the loads of processes that the driver has measured after a time."""
     n, uses = ctypes.c_uint(256), (ProcessUse * 256)()
-    code = nvml.nvmlDeviceGetProcessUtilization(card, uses, ctypes.byref(n), ctypes.c_ulonglong(0))
-    return dict(memory=memory, use={(u.pid, u.gpu) for u in uses[:n.value]} if code == 0 else set())
+    code = nvml.nvmlDeviceGetProcessUtilization(card, uses, ctypes.byref(n), ctypes.c_ulonglong(after))
+    return [u for u in uses[:n.value] if u.stamp > after] if code == 0 else []
 
 
 def ask():
@@ -42,7 +46,7 @@ def ask():
     nvml.nvmlDeviceGetUtilizationRates(card, ctypes.byref(u))
     nvml.nvmlDeviceGetPowerUsage(card, ctypes.byref(power))
     nvml.nvmlDeviceGetTemperature(card, 0, ctypes.byref(heat))
-    return dict(procs=ask_processes(), used=m.used, total=m.total, gpu_util=u.gpu, power_w=power.value / 1000, temperature_c=heat.value)
+    return dict(used=m.used, total=m.total, gpu_util=u.gpu, power_w=power.value / 1000, temperature_c=heat.value)
 
 
 def smi():
@@ -74,12 +78,6 @@ def compare(name):
     for key in ("used", "total", "gpu_util", "power_w", "temperature_c"):
         same = sum(any(abs(t - s["t"]) < 0.4 and x[key] == s[key] for t, x in asked) for s in samples)
         print("%s: %s: %d of %d samples are equal to one of NVML's within 0.4 s" % (name, key, same, len(samples)))
-    procs = [(s["t"], p) for s in samples for p in s.get("procs", [])]
-    same = sum(any(abs(t - at) < 0.4 and x["procs"]["memory"].get(p["pid"]) == p["used"] for t, x in asked) for at, p in procs)
-    print("%s: memory of processes: %d of %d are equal to NVML's within 0.4 s" % (name, same, len(procs)))
-    loads = [(at, p) for at, p in procs if "gpu_util" in p]
-    same = sum(any(abs(t - at) < 2.5 and (p["pid"], p["gpu_util"]) in x["procs"]["use"] for t, x in asked) for at, p in loads)
-    print("%s: load of processes: %d of %d are among NVML's within 2.5 s" % (name, same, len(loads)))
     for key, unit in (("used", 2**20), ("temperature_c", 1)):
         same = sum(any(abs(t - s["t"]) < 1 and abs(s[key] / unit - x[key]) <= 1 for s in samples) for t, x in printed)
         print("%s: %s: %d of %d of nvidia-smi's numbers are snug's after rounding" % (name, key, same, len(printed)))
@@ -98,12 +96,34 @@ def busy(stop):
             torch.cuda.empty_cache()
 
 
+def compare_processes(seconds=12):
+    path, began, after, loads = os.path.join(folder, "processes.jsonl"), time.time(), 0, []
+    run = subprocess.Popen([snug, "watch", "--plain", "--rate", "10", "--record", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    memory, asked = set(), 0
+    while time.time() < began + seconds:
+        memory |= process_memory()
+        if time.time() > asked + 1:
+            asked, uses = time.time(), process_use(after)
+            loads += [u.gpu for u in uses]
+            after = max([after] + [u.stamp for u in uses])
+        time.sleep(0.02)
+    run.send_signal(signal.SIGINT)
+    run.wait()
+    procs = [p for e in map(json.loads, open(path)) if e["kind"] == "gpu" for p in e.get("procs", [])]
+    os.remove(path)
+    print("memory of processes: %d of %d samples are equal to one of NVML's" % (sum((p["pid"], p["used"]) in memory for p in procs), len(procs)))
+    mine = [p["gpu_util"] for p in procs if "gpu_util" in p]
+    for name, xs in ("snug", sorted(mine)), ("NVML, asked once a second", sorted(loads)):
+        print("load of processes: %s: %d values, %s" % (name, len(xs), "from %g to %g, median %g" % (xs[0], xs[-1], xs[len(xs) // 2]) if xs else ""))
+
+
 compare("idle")
 stop = threading.Event()
 work = threading.Thread(target=busy, args=(stop,))
 work.start()
 time.sleep(5)
 compare("busy")
+compare_processes()
 for rate in (1, 10):
     cpu = watched(20, rate, "cost")[3]
     print("cost: %.2f %% of a core at %d samples a second, its start included" % (100 * cpu / 20, rate))
