@@ -30,9 +30,10 @@ const estimateLong = `Show how much GPU memory a training run takes, without run
 The run is simulated op by op, and its allocations go through a model of
 PyTorch's caching allocator, so fragmentation is included. The setup comes from
 a file (JSON, JSON Lines or YAML), from flags, or from both; flags override the
-file. Without either, snug reads the training configs in the folder. The run has
-to fit the card that --gpu names, or else the card of this machine; with --json,
-the card of this machine is ignored.
+file. Without either, snug reads the training configs in the folder, or the
+script of the command after --, which is not run. The run has to fit the card
+that --gpu names, or else the card of this machine; with --json, the card of
+this machine is ignored.
 
 On a terminal, the report is cut to fit the screen; --explain shows all of it,
 with the tensors that are alive at the peak.`
@@ -50,16 +51,17 @@ is 1. If there is only one setup and it fails, the exit code is 2.`
 const estimateExample = `  snug estimate llama-3.2-1b --batch 4 --seq 2048 --gpu RTX-4090
   snug estimate --setup run.yaml --explain
   snug estimate --config-path conf/config.yaml --batch 16
+  snug estimate -- python train.py --batch-size 16
   snug estimate --setup many.jsonl --json`
 
 func newEstimate(env Env) *cobra.Command {
 	var o estimateOptions
 	cmd := &cobra.Command{
-		Use:     "estimate [MODEL]",
+		Use:     "estimate [MODEL | -- COMMAND...]",
 		Short:   "Show how much GPU memory a training run takes",
 		Long:    estimateLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: estimateExample,
-		Args:    func(cmd *cobra.Command, args []string) error { return o.modelArg(cmd, args) },
+		Args:    func(cmd *cobra.Command, args []string) error { return o.runArgs(cmd, args, &o.projectFlags) },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runEstimate(cmd.Context(), env, o) },
 	}
 	o.add(cmd)

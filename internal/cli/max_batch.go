@@ -38,11 +38,11 @@ in the output of --json, after max_batch and peak_reserved; 0 if there is none.`
 func newMaxBatch(env Env) *cobra.Command {
 	var o maxBatchOptions
 	cmd := &cobra.Command{
-		Use:     "max-batch [MODEL]",
+		Use:     "max-batch [MODEL | -- COMMAND...]",
 		Short:   "Find the largest batch that fits",
 		Long:    maxBatchLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: "  snug max-batch gpt2 --seq 1024 --precision amp-bf16 --gpu RTX-4090\n  snug max-batch --setup run.yaml --short",
-		Args:    func(cmd *cobra.Command, args []string) error { return o.modelArg(cmd, args) },
+		Args:    func(cmd *cobra.Command, args []string) error { return o.runArgs(cmd, args, &o.projectFlags) },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runMaxBatch(cmd.Context(), env, o) },
 	}
 	o.add(cmd)

@@ -6,9 +6,60 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// runArgs accepts a model, or after -- the command that trains: snug estimate -- python train.py is
+// snug estimate --loop train.py.
+func (f *setupFlags) runArgs(cmd *cobra.Command, args []string, p *projectFlags) error {
+	if cmd.ArgsLenAtDash() == 0 && len(args) > 0 {
+		return f.commandArg(args, p)
+	}
+	return f.modelArg(cmd, args)
+}
+
+// commandArg takes over the command that trains.
+func (f *setupFlags) commandArg(words []string, p *projectFlags) error {
+	for _, name := range []string{"loop", "config-path", "setup"} {
+		if f.flags.Changed(name) {
+			return fmt.Errorf("--%s and the command after -- both describe the run; give one of them", name)
+		}
+	}
+	i := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") || strings.HasSuffix(w, ".ipynb") })
+	if i < 0 {
+		return fmt.Errorf("the command after -- starts no Python script: %s; like snug estimate -- python train.py --batch-size 8", quoteWords(words))
+	}
+	if isPython(words[:i]) {
+		return f.flags.Set("loop", quoteWords(words[i:]))
+	}
+	p.given = quoteWords(words)
+	return nil
+}
+
+// isPython reports whether words start a script in a single process: python3 -u, uv run python.
+func isPython(words []string) bool {
+	for _, w := range words {
+		name := filepath.Base(w)
+		if !strings.HasPrefix(name, "python") && name != "uv" && name != "run" && name != "env" && name != "-u" && name != "-O" {
+			return false
+		}
+	}
+	return true
+}
+
+// quoteWords returns words as a shell reads them.
+func quoteWords(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; w == "" || strings.ContainsAny(w, " \t\n'\"\\$&|;<>()*?[]{}~#`!") {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
 
 // modelArg accepts one argument, the model: snug estimate gpt2 is snug estimate --model gpt2.
 func (f *setupFlags) modelArg(cmd *cobra.Command, args []string) error {
@@ -18,6 +69,8 @@ func (f *setupFlags) modelArg(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
+	case len(args) > 1 && isPython(args[:1]):
+		return dashMissing(cmd, args)
 	case len(args) > 1:
 		return fmt.Errorf("unexpected argument %q after the model %q; see %s --help", args[1], args[0], cmd.CommandPath())
 	case f.flags.Changed("model"), f.flags.Changed("config"):

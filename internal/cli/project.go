@@ -24,7 +24,8 @@ import (
 type projectFlags struct {
 	folder string
 	paths  []string
-	wanted bool // the command is about the folder's files, so a model alone is not a separate run
+	given  string // the command that trains, if it is given and no plain start of a script
+	wanted bool   // the command is about the folder's files, so a model alone is not a separate run
 }
 
 func (f *projectFlags) addTo(fs *pflag.FlagSet) {
@@ -41,12 +42,24 @@ func (f *projectFlags) open(env Env) (*config.Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.given != "" {
+		return f.openCommand()
+	}
 	project, err := config.Open(projectFiles{f.folder}, f.folder, names...)
 	if errors.Is(err, projects.ErrSeveral) && len(names) == 0 {
 		return f.openDefault(err)
 	}
 	if errors.Is(err, projects.ErrNothing) && len(names) == 0 {
 		return f.openNotebook(project, err)
+	}
+	return project, err
+}
+
+// openCommand reads the run that the given command starts.
+func (f *projectFlags) openCommand() (*config.Project, error) {
+	project, err := config.OpenCommand(projectFiles{f.folder}, f.folder, f.given)
+	if errors.Is(err, projects.ErrNothing) {
+		return nil, fmt.Errorf("%s: snug can read nothing about the run in this command; give a setup with --setup, or the script alone with --loop", f.given)
 	}
 	return project, err
 }

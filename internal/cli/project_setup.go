@@ -26,7 +26,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	if f.base != "" {
 		over = fromHere(over)
 	}
-	asked := len(p.paths) > 0 || f.flags.Changed("dir") || p.wanted
+	asked := len(p.paths) > 0 || p.given != "" || f.flags.Changed("dir") || p.wanted
 	if f.file != "" && asked {
 		return nil, errors.New("--setup and --config-path both describe the run; give one of them")
 	}
