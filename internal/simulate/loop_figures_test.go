@@ -36,7 +36,7 @@ var limits = map[string]struct {
 }{
 	"plain": {0.01, 0.01}, "trainer": {0.02, 0.01}, "accelerate": {0.02, 0.02}, "lightning": {0.02, 0.02}, "fabric": {0.02, 0.02},
 	"timm": {0.02, 0.02}, "sentence_transformers": {0.02, 0.02}, "torchtune": {0.8, 0.02}, "trl": {0.2, 0.05}, "objectives": {0.7, 0.9}, "wild": {0.2, 0.2}, "wild2": {0.3, 0.25},
-	"more": {5, 0.2},
+	"wild3": {1, 21}, "more": {5, 0.2},
 }
 
 // TestLoopFigures prints the table of docs/loops.md and checks it against the limits.
@@ -64,16 +64,20 @@ func TestLoopFigures(t *testing.T) {
 	for _, p := range sizedPrograms(t, "measured_wild2.jsonl") {
 		all["wild2"].add(t, p.setup(t), p.Measured.Reserved)
 	}
+	all["wild3"] = &loopFigures{}
+	for _, p := range standinPrograms(t, "measured_wild3.jsonl") {
+		all["wild3"].add(t, p.setup(t), p.Measured.Reserved)
+	}
 	table := &strings.Builder{}
 	fmt.Fprintln(table, "| programs | runs | not simulated | with notes | median | nine in ten within | worst | largest underestimate without a note |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-	for _, folder := range []string{"plain", "trainer", "accelerate", "lightning", "fabric", "trl", "objectives", "timm", "torchtune", "sentence_transformers", "wild", "wild2", "more"} {
+	for _, folder := range []string{"plain", "trainer", "accelerate", "lightning", "fabric", "trl", "objectives", "timm", "torchtune", "sentence_transformers", "wild", "wild2", "wild3", "more"} {
 		f := all[folder]
 		slices.Sort(f.off)
 		fmt.Fprintf(table, "| %s | %d | %d | %d | %.2f %% | %.2f %% | %.2f %% | %.2f %% |\n", folder, f.runs, f.refused, f.noted, f.at(0.5), f.at(0.9), f.at(1), f.under)
 		if b := limits[folder]; f.at(0.9) > b.within || f.under > b.under {
 			t.Errorf("%s: nine in ten within %.2f %%, %.2f %% under; the limits are %v", folder, f.at(0.9), f.under, b)
 		}
-		if folder != "more" && (f.at(1) > worstLimit || f.lowest > lowestLimit) {
+		if folder != "more" && folder != "wild3" && (f.at(1) > worstLimit || f.lowest > lowestLimit) {
 			t.Errorf("%s: the worst is off by %.2f %%, %.2f %% under; the limits are %v and %v", folder, f.at(1), f.lowest, worstLimit, lowestLimit)
 		}
 	}

@@ -26,6 +26,9 @@ type standinProgram struct {
 	Recorded struct {
 		Allocated, Reserved uint64
 	} `json:"recorded"`
+	Measured struct { // on an H200
+		Allocated, Reserved uint64
+	} `json:"measured"`
 }
 
 // setup returns the setup that snug learns from the program alone.
@@ -46,16 +49,7 @@ func (p standinProgram) setup(t *testing.T) *setup.Setup {
 // TestStandinPrograms compares programs with runs of them on the stand-in. snug gets only their code: the model, or the
 // code that builds it, the batch and the length are found there.
 func TestStandinPrograms(t *testing.T) {
-	f, err := os.Open(filepath.Join(loopsDir, "standin_wild3.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var p standinProgram
-		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range standinPrograms(t, "standin_wild3.jsonl") {
 		t.Run(p.ID, func(t *testing.T) {
 			s := p.setup(t)
 			res, err := Run(s, Options{Standin: true})
@@ -79,4 +73,21 @@ func TestStandinPrograms(t *testing.T) {
 			}
 		})
 	}
+}
+
+func standinPrograms(t *testing.T, file string) (out []standinProgram) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(loopsDir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var p standinProgram
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
 }
