@@ -200,6 +200,9 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 	if err != nil {
 		return edge{MaxAnswer: m}, err
 	}
+	if m.Flat {
+		return edge{MaxAnswer: m}, errors.New("the batch does not change the memory of this run, so there is no largest one; its data has sizes of its own")
+	}
 	past.Calibrate(m.Best, card)
 	safe, err := m.SafeBatch(m.Best)
 	return edge{MaxAnswer: m, safe: safe}, err
@@ -246,6 +249,8 @@ func (m edge) text(card gpu.Card) string {
 	switch {
 	case m.Best == nil:
 		return fmt.Sprintf("Not even a batch of 1 fits %s; it needs %v.", into, held(m.Next))
+	case m.Flat:
+		return "The batch does not change the memory of this run."
 	case m.Next == nil && m.Ends > 0:
 		return fmt.Sprintf("A batch of %s fits %s; the script cannot be followed with a larger one, such as one with more samples than the data has.", term.Count(m.MaxBatch), into)
 	case m.Next == nil:

@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -22,6 +23,8 @@ type MaxAnswer struct {
 
 	Ends  int `json:"-"` // the smallest batch with which the script could not be followed, such as one larger than its data; 0 if none was tried
 	Fails int `json:"-"` // a smaller batch that fails because free memory is fragmented; 0 if none was found
+
+	Flat bool `json:"-"` // no batch that was tried changes the memory of the run
 
 	card  gpu.Card // the card of the search
 	cores Cores
@@ -79,7 +82,7 @@ const largestFirst = 16
 
 // climb searches upward from a state. If nothing fits, it leaves the answer unchanged.
 func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
-	var best, next *Answer
+	var first, best, next *Answer
 	for at.next() > 0 {
 		a, err := runs.ask(at)
 		switch {
@@ -93,6 +96,7 @@ func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
 			next = a
 		default:
 			best = a
+			first = cmp.Or(first, a)
 			m.trend.add(a)
 		}
 		if at = at.after(a.OOM == nil); best == nil && next != nil {
@@ -107,6 +111,7 @@ func (m *MaxAnswer) climb(runs *ahead, at bisection) error {
 	}
 	if m.Next = next; best != nil {
 		m.Best, m.MaxBatch = best, best.Setup.Batch
+		m.Flat = next == nil && first != best && first.PeakAllocated == best.PeakAllocated
 	}
 	if m.Ends == m.MaxBatch+1 {
 		m.Next = nil // a batch that does not fit is larger

@@ -31,6 +31,9 @@ func (s *search) underusedNote(c *Choice) string {
 	if err != nil || full.batch <= x.batch {
 		return text
 	}
+	if full.reserved <= c.Estimate.PeakReserved {
+		return "" // the batch does not change the memory
+	}
 	text += fmt.Sprintf(" An effective batch of %d would use %.0f %%", full.effective(), share(takes-c.Estimate.PeakReserved+full.reserved, whole))
 	if gain := full.rate/c.rate - 1; s.isTimed() && gain >= noticeable {
 		return text + fmt.Sprintf(" and be %.3g times as fast, but changes the training.", 1+gain)
