@@ -69,6 +69,7 @@ var register = sync.OnceFunc(func() {
 	registerPatterns()
 	registerNumPy()
 	registerParsers()
+	registerNames()
 	registerTrainer()
 	registerSentences()
 	registerTables()
@@ -568,17 +569,18 @@ func mapped(in *interpreter, a arguments) value {
 
 // varsOf implements vars(o), the attributes of an object.
 func varsOf(in *interpreter, a arguments) value {
-	d := &dict{}
 	switch o := a.or(0, "", nil).(type) {
+	case nil:
+		return namesOf(in.scope())
 	case *dict:
+		d := &dict{}
 		in.merge(d, o)
 		d.open = false
+		return d
 	case *instance:
-		in.merge(d, &o.attrs)
-	default:
-		return unknown{}
+		return hold(&o.attrs)
 	}
-	return d
+	return unknown{}
 }
 
 // filtered implements filter(f, items). Items whose test is unknown are kept.

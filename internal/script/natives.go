@@ -227,6 +227,10 @@ func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 		}
 		return hold(a.or(1, "default", nil))
 	case "update":
+		if d.names {
+			in.assignAll(d, a)
+			return nil
+		}
 		in.merge(d, key)
 		for i, n := range a.names {
 			d.set(n, hold(a.named[i]))

@@ -92,6 +92,7 @@ type dict struct {
 	table   bool          // the columns of a dataset
 	batch   bool          // a batch of an unknown dataset, which may also be a tuple
 	sized   bool          // a batch whose tensors already have the right size
+	names   bool          // the variables of a scope, as globals() returns them
 	missing value         // makes values for missing keys, if set
 	index   map[value]int // position of each key, if there are many
 }
@@ -187,6 +188,7 @@ type class struct {
 	name   string
 	bases  []value
 	attrs  dict
+	data   bool     // it is a dataclass
 	fields []string // annotated names in order: the fields of a dataclass
 	types  map[string]pysrc.Expr
 }
@@ -201,8 +203,7 @@ type instance struct {
 
 func (o *instance) release() {
 	if o.last() {
-		dropAll(o.attrs.vals)
-		o.attrs.vals, o.attrs.keys, o.attrs.index = nil, nil, nil
+		o.attrs.release()
 	}
 }
 
