@@ -28,7 +28,7 @@ func registerFunctional() {
 		"abs", "log", "sqrt", "rsqrt", "pow", "square", "reciprocal", "neg", "cos", "sin", "sign", "isnan", "isinf", "isfinite", "logical_not", "round", "floor", "ceil",
 		"topk", "sort", "argsort", "cumsum", "flip", "roll", "tril", "triu", "repeat_interleave", "split", "chunk", "unbind", "flatten", "squeeze", "unsqueeze",
 		"transpose", "permute", "reshape", "any", "all", "add", "sub", "mul", "div", "matmul", "mm", "bmm", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum",
-		"logical_and", "logical_or", "where", "argmin", "clone", "bernoulli", "log1p", "expm1", "erf", "relu", "count_nonzero", "dot", "t",
+		"logical_and", "logical_or", "where", "argmin", "clone", "bernoulli", "log1p", "expm1", "erf", "relu", "count_nonzero", "dot", "t", "multinomial", "relu_", "sigmoid_", "tanh_",
 	} {
 		if _, ok := natives["torch."+name]; !ok {
 			natives["torch."+name] = onTensor(name)
@@ -120,6 +120,9 @@ func dropout(in *interpreter, a arguments) value {
 	if !known {
 		p = 0.5
 	}
+	if inPlace, _ := a.or(3, "inplace", false).(bool); inPlace {
+		return x.DropoutInPlace(p).Hold()
+	}
 	return x.Dropout(p).Hold()
 }
 
@@ -136,7 +139,7 @@ func activation(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, argume
 // relu implements F.relu(input, inplace).
 func relu(in *interpreter, a arguments) value {
 	x, ok := card(a, 0, "input")
-	if inPlace, _ := a.or(1, "inplace", false).(bool); ok && inPlace && x.RequiresGrad() {
+	if inPlace, _ := a.or(1, "inplace", false).(bool); ok && inPlace {
 		return x.ActivationInPlace("threshold").Hold()
 	}
 	return activation((*shadow.Tensor).ReLU)(in, a)
@@ -303,4 +306,15 @@ func tensorClass(dt shadow.DType) func(*interpreter, arguments) value {
 		}
 		return newTensor(in, arguments{pos: a.pos, names: []string{"dtype"}, named: []value{dtypeValue(dt)}})
 	}
+}
+
+// multinomial implements torch.multinomial(input, num_samples, replacement).
+func multinomial(in *interpreter, t *shadow.Tensor, a arguments) value {
+	count, ok := a.or(0, "num_samples", nil).(int)
+	if !ok {
+		in.noteTensors("multinomial", arguments{pos: []value{t}})
+		return unknown{}
+	}
+	replacement, _ := a.or(1, "replacement", false).(bool)
+	return t.Multinomial(count, replacement).Hold()
 }

@@ -136,7 +136,7 @@ func (t *Tensor) Extreme(op string, keep bool, dim int) (values, indices *Tensor
 func (t *Tensor) ExtremeAll(op string) *Tensor {
 	n := t.w.record("MaxBackward1", t)
 	self := n.save(t)
-	out := t.reduce(op, allDims(t.size), false, t.dtype)
+	out := t.reduce("a"+op, allDims(t.size), false, t.dtype) // unlike max along a dimension, it keeps no indices
 	result := n.save(out)
 	n.backward(func(g *Tensor) []*Tensor { // mask * (grad / mask.sum())
 		x, v := self.get(), result.get()
