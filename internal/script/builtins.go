@@ -244,7 +244,7 @@ func toInt(_ *interpreter, a arguments) value {
 		return v
 	case *hostTensor:
 		if v.numel() == 1 {
-			return newPlace()
+			return placeIn(v.least, v.most)
 		}
 	case float64:
 		return int(v)

@@ -60,6 +60,8 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 		return in.played(it, fetched+i)
 	}
 	switch {
+	case in.scope().yield != nil && it.size >= 0: // of a generator, the loop that consumes its values is shortened instead
+		return i >= maxRange
 	case it.whole, it.few:
 		return false
 	case in.Whole && it.size >= 0:
@@ -89,7 +91,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return in.block(s.Else)
 		}
 		updates := in.result.Updates - before
-		generates := in.scope().yield != nil // for a generator, the loop that consumes its values is shortened instead
+		generates := in.scope().yield != nil // as in enough
 		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxIterations || !known && i >= 1 {
 			return goOn
 		}

@@ -55,12 +55,18 @@ func (m arrayMaker) make(in *interpreter, a arguments) value {
 	switch {
 	case len(d) > 0:
 		h := &hostTensor{size: d, dtype: m.dtype}
+		if least, most, ok := randomBounds(a, "low", "high"); ok && m.size == 2 && m.dtype == shadow.Int64 && most > least {
+			h.least, h.most = least, most-1
+		}
 		if dt, ok := typeNamed(a.or(-1, "dtype", nil)); ok {
 			h.dtype = dt
 		}
 		in.measure(h.size)
 		return h
 	case m.dtype == shadow.Int64:
+		if least, most, ok := randomBounds(a, "low", "high"); ok && m.size == 2 && most > least {
+			return placeIn(least, most-1)
+		}
 		return newPlace()
 	}
 	return unknown{}
@@ -135,16 +141,18 @@ func padSequence(_ *interpreter, a arguments) value {
 		return unknown{}
 	}
 	longest, dt := 0, shadow.Int64
+	var samples []*hostTensor
 	for _, v := range l.items {
 		h, ok := v.(*hostTensor)
-		if !ok || len(h.size) != 1 {
+		if !ok || len(h.size) == 0 {
 			return unknown{}
 		}
+		samples = append(samples, h)
 		longest, dt = max(longest, h.size[0]), h.dtype
 	}
 	size := []int{longest, len(l.items)}
 	if first, ok := a.or(1, "batch_first", false).(bool); ok && first {
 		size = []int{len(l.items), longest}
 	}
-	return &hostTensor{size: size, dtype: dt}
+	return &hostTensor{size: append(size, samples[0].size[1:]...), dtype: dt, loose: padded(samples)}
 }

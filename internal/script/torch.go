@@ -147,6 +147,9 @@ func made(name string) func(*interpreter, arguments) value {
 		switch name {
 		case "randint":
 			t.dtype = shadow.Int64
+			if least, most, ok := randomBounds(a, "low", "high"); ok && most > least {
+				t.least, t.most = least, most-1
+			}
 			for _, v := range append(append([]value(nil), a.pos...), a.or(-1, "size", nil)) {
 				switch v := v.(type) {
 				case *list:
@@ -182,8 +185,9 @@ func made(name string) func(*interpreter, arguments) value {
 			t.dtype = shadow.DType(dt)
 		}
 		if t.size == nil {
-			in.randomSize(a)
-			return unknown{}
+			if t.size, t.loose = in.randomSizes(a); t.size == nil {
+				return unknown{}
+			}
 		}
 		in.measure(t.size)
 		return in.placedOn(t, a)
@@ -249,13 +253,14 @@ func newTensor(in *interpreter, a arguments) value {
 	t := &hostTensor{dtype: shadow.Float32}
 	switch v := a.or(0, "data", nil).(type) {
 	case *hostTensor:
-		t.size, t.dtype = v.size, v.dtype
+		t.size, t.dtype, t.loose = v.size, v.dtype, v.loose
 	case int:
 		t.size, t.dtype = []int{}, shadow.Int64
 	case float64:
 		t.size = []int{}
 	case *list:
 		t.size, t.dtype = nested(v)
+		t.loose = v.loose
 	case *place:
 		t.size, t.dtype = []int{}, shadow.Int64
 	default:
@@ -443,6 +448,7 @@ func joinedHost(l *list, dim int) value {
 	if out == nil {
 		return unknown{}
 	}
+	out.loose = anyLoose(l.items)
 	return out
 }
 

@@ -68,8 +68,9 @@ type list struct {
 	refs
 	items  []value
 	tuple  bool
-	opaque bool // one of transformers' Cache classes, which is not a list for isinstance
-	unseen bool // made from unknown items, so it is empty only here
+	opaque bool    // one of transformers' Cache classes, which is not a list for isinstance
+	unseen bool    // made from unknown items, so it is empty only here
+	loose  *random // the random number that its length is the most of; nil if its length is exact
 }
 
 func (l *list) release() {
@@ -297,6 +298,9 @@ type hostTensor struct {
 	size   []int
 	dtype  shadow.DType
 	causal bool // an upper triangular mask
+
+	least, most int     // bounds of its random integers; both 0 if unknown
+	loose       *random // the random number that its size is the most of; nil if its size is exact
 }
 
 // dtypeValue is a dtype such as torch.float32.
