@@ -86,6 +86,7 @@ var register = sync.OnceFunc(func() {
 	registerFunctional()
 	registerNumbers()
 	registerImages()
+	registerVolumes()
 	registerActivations()
 	registerMethods()
 	registerScatter()

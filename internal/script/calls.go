@@ -128,7 +128,13 @@ func (in *interpreter) callInstance(o *instance, args arguments) value {
 				defer drop(v)
 			}
 		}
-		out := in.invoke(m, args)
+		call := func(args arguments) value { return in.invoke(m, args) }
+		if name == "forward" && len(o.before)+len(o.after) > 0 {
+			out := in.hooked(o, args, call)
+			drop(m)
+			return out
+		}
+		out := call(args)
 		drop(m)
 		return out
 	}

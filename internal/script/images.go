@@ -151,10 +151,10 @@ func batchNorm(in *interpreter, a arguments) value {
 
 // groupNorm implements F.group_norm(input, num_groups, weight, bias).
 func groupNorm(in *interpreter, a arguments) value {
-	x, ok := image(a)
+	x, ok := card(a, 0, "input")
 	groups, known := a.or(1, "num_groups", nil).(int)
 	weight := optional(a, 2, "weight")
-	if !ok || !known || weight == nil {
+	if !ok || x.Dim() < 2 || !known || weight == nil {
 		in.noteTensors("group_norm", a)
 		return unknown{}
 	}
@@ -245,6 +245,9 @@ func adaptiveAvgPool2d(in *interpreter, a arguments) value {
 
 // interpolate implements F.interpolate(input, size, scale_factor, mode) for images.
 func interpolate(in *interpreter, a arguments) value {
+	if x, ok := card(a, 0, "input"); ok && (x.Dim() == 3 || x.Dim() == 5) {
+		return in.resizedTo(x, a)
+	}
 	x, ok := image(a)
 	if !ok {
 		in.noteTensors("interpolate", a)
@@ -258,5 +261,11 @@ func interpolate(in *interpreter, a arguments) value {
 		in.noteTensors("interpolate", a)
 		return unknown{}
 	}
-	return x.Resampled("upsample2d", height, width, false).Hold()
+	switch a.or(3, "mode", nil) {
+	case "area":
+		return x.Resampled("_adaptive_avg_pool2d", height, width, true).Hold()
+	case "bicubic":
+		return x.UpsampleBicubic(height, width).Hold()
+	}
+	return x.Upsample(height, width).Hold()
 }

@@ -187,6 +187,11 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 	key := a.or(0, "", nil)
 	switch name {
+	case "__setitem__":
+		in.setitem(d, key, hold(a.or(1, "", nil)))
+		return nil
+	case "__getitem__":
+		return in.item(d, key)
 	case "items":
 		out := &list{}
 		for i, k := range d.keys {

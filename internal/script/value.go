@@ -200,6 +200,8 @@ type instance struct {
 	class   *class
 	attrs   dict
 	buffers map[string]bool // attributes set by register_buffer
+
+	before, after []*hookHandle // hooks around its forward
 }
 
 func (o *instance) release() {
