@@ -35,6 +35,7 @@ func registerFunctional() {
 		}
 	}
 	natives["torch.where"] = where
+	natives["torch.nonzero"] = onTensor("nonzero")
 	natives["torch.linalg.norm"] = onTensor("norm")
 	natives["torch.linalg.vector_norm"] = vectorNorm
 	natives["torch.nn.functional.gumbel_softmax"] = unfollowed("gumbel_softmax")
@@ -269,6 +270,9 @@ func oneHot(in *interpreter, a arguments) value {
 
 // where implements torch.where(condition, input, other). input and other may be numbers.
 func where(in *interpreter, a arguments) value {
+	if mask, ok := card(a, 0, "condition"); ok && len(a.pos)+len(a.named) == 1 {
+		return in.nonzero(mask, true)
+	}
 	cond, ok := card(a, 0, "condition")
 	x, okX := card(a, 1, "input")
 	y, okY := card(a, 2, "other")

@@ -90,7 +90,7 @@ func registerMoreMethods() {
 		"repeat_interleave": tensorRepeatInterleave, "expand_as": tensorExpandAs, "view_as": tensorViewAs, "reshape_as": tensorViewAs,
 		"add_": into("+"), "sub_": into("-"), "mul_": into("*"), "div_": into("/"), "masked_fill_": maskedFills,
 		"relu_": plain((*shadow.Tensor).ReLUInPlace), "sigmoid_": activated("sigmoid"), "tanh_": activated("tanh"),
-		"multinomial": multinomial,
+		"multinomial": multinomial, "nonzero": nonzeroOf,
 		"addcmul_":    writes, "addcdiv_": writes, "clamp_min_": writes, "sqrt_": writes, "log1p_": writes, "exp_": writes, "neg_": writes, "sign_": writes,
 		"index_copy_": writes, "index_fill_": writes, "bernoulli_": writes, "random_": writes,
 		"requires_grad": requiresGrad, "new_empty": newLike, "new_full": newFull, "new_tensor": newTensorLike, "subtract": other("-"), "multiply": other("*"), "divide": other("/"), "true_divide": other("/"),
@@ -235,6 +235,7 @@ func tensorTopK(in *interpreter, t *shadow.Tensor, a arguments) value {
 		return in.lost(t, "topk")
 	}
 	values, indices := t.TopK(k)
+	in.learn(indices, contents{kind: choices, value: float64(t.Size(-1)), routed: true})
 	return valuesAndIndices(values, indices)
 }
 
