@@ -37,7 +37,7 @@ var register = sync.OnceFunc(func() {
 	natives["itertools.islice"] = isliced
 	natives["itertools.chain"] = chained
 	natives["functools.partial"] = newPartial
-	natives["collections.deque"] = toList
+	natives["collections.deque"] = newDeque
 	natives["collections.defaultdict"] = func(_ *interpreter, a arguments) value { return &dict{missing: hold(a.or(0, "default_factory", nil))} }
 	natives["collections.OrderedDict"] = toDict
 	natives["contextlib.nullcontext"] = func(*interpreter, arguments) value { return &contextValue{} }
@@ -328,6 +328,27 @@ func toList(in *interpreter, a arguments) value {
 		out.items = in.items(v, maxRange)
 	}
 	return out
+}
+
+// newDeque implements collections.deque(iterable, maxlen).
+func newDeque(in *interpreter, a arguments) value {
+	v := toList(in, arguments{pos: a.pos[:min(1, len(a.pos))]})
+	if l, ok := v.(*list); ok {
+		l.most, _ = a.or(1, "maxlen", 0).(int)
+		l.shorten()
+	}
+	return v
+}
+
+// shorten drops the oldest items of a deque beyond its maxlen.
+func (l *list) shorten() {
+	n := len(l.items) - l.most
+	if l.most == 0 || n <= 0 {
+		return
+	}
+	gone := l.items[:n]
+	l.items = l.items[n:]
+	dropAll(gone)
 }
 
 // toSet returns a list of different values. Of a text, all letters count, however long it is.

@@ -11,7 +11,7 @@ import (
 func registerImages() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"conv1d": conv1d, "pad": pads, "conv2d": conv2d, "conv_transpose2d": convTranspose2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
-		"adaptive_avg_pool2d": adaptiveAvgPool2d, "adaptive_max_pool2d": adaptiveMaxPool2d, "interpolate": interpolate,
+		"adaptive_avg_pool2d": adaptiveAvgPool2d, "adaptive_max_pool2d": adaptiveMaxPool2d, "interpolate": interpolate, "grid_sample": gridSample,
 	} {
 		natives["torch.nn.functional."+name] = f
 	}
@@ -268,4 +268,15 @@ func interpolate(in *interpreter, a arguments) value {
 		return x.UpsampleBicubic(height, width).Hold()
 	}
 	return x.Upsample(height, width).Hold()
+}
+
+// gridSample implements F.grid_sample(input, grid).
+func gridSample(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	grid, okG := card(a, 1, "grid")
+	if !ok || !okG || x.Dim() != grid.Dim() || x.Dim() < 4 {
+		in.noteTensors("grid_sample", a)
+		return unknown{}
+	}
+	return x.GridSample(grid).Hold()
 }

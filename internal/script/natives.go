@@ -155,9 +155,11 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 		in.grow(1)
 		in.puts(v, l)
 		l.items = append(l.items, hold(v))
+		l.shorten()
 	case "extend", "update":
 		in.puts(v, l)
 		l.items = append(l.items, in.items(v, 0)...)
+		l.shorten()
 	case "clear":
 		old := l.items
 		l.items = nil

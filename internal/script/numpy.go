@@ -2,7 +2,11 @@
 
 package script
 
-import "snug/internal/shadow"
+import (
+	"math"
+
+	"snug/internal/shadow"
+)
 
 // NumPy arrays are treated as host tensors. Scripts use them to make random data.
 
@@ -16,6 +20,11 @@ func registerNumPy() {
 	} {
 		natives["numpy."+name] = f.make
 	}
+	for _, name := range []string{"sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "tanh", "floor", "ceil", "abs"} {
+		natives["numpy."+name] = elementwise(name)
+	}
+	natives["numpy.clip"] = firstArray
+	constants["numpy.pi"], constants["numpy.e"], constants["numpy.newaxis"] = math.Pi, math.E, nil
 	natives["numpy.array"] = newTensor
 	natives["numpy.asarray"] = newTensor
 	natives["numpy.arange"] = made("arange")
@@ -58,7 +67,7 @@ func (m arrayMaker) make(in *interpreter, a arguments) value {
 		if least, most, ok := randomBounds(a, "low", "high"); ok && m.size == 2 && m.dtype == shadow.Int64 && most > least {
 			h.least, h.most = least, most-1
 		}
-		if dt, ok := typeNamed(a.or(-1, "dtype", nil)); ok {
+		if dt, ok := typeNamed(a.or(m.typeAt(), "dtype", nil)); ok {
 			h.dtype = dt
 		}
 		in.measure(h.size)
@@ -70,6 +79,14 @@ func (m arrayMaker) make(in *interpreter, a arguments) value {
 		return newPlace()
 	}
 	return unknown{}
+}
+
+// typeAt returns the position of the argument dtype of functions such as zeros, whose first argument is the size.
+func (m arrayMaker) typeAt() int {
+	if m.size == 0 {
+		return 1
+	}
+	return -1
 }
 
 // typeNamed returns the type that NumPy's dtype arguments name.
@@ -155,4 +172,26 @@ func padSequence(_ *interpreter, a arguments) value {
 		size = []int{len(l.items), longest}
 	}
 	return &hostTensor{size: append(size, samples[0].size[1:]...), dtype: dt, loose: padded(samples)}
+}
+
+// elementwise implements NumPy's functions of one number, for a number or an array.
+func elementwise(name string) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		if f := natives["math."+name]; f != nil {
+			if _, ok := asFloat(a.or(0, "x", nil)); ok {
+				v, _ := asFloat(f(in, arguments{pos: a.pos[:1]}))
+				return v
+			}
+		}
+		return firstArray(in, a)
+	}
+}
+
+// firstArray returns an array of the first argument's size.
+func firstArray(_ *interpreter, a arguments) value {
+	h, ok := a.or(0, "a", nil).(*hostTensor)
+	if !ok {
+		return unknown{}
+	}
+	return &hostTensor{size: h.size, dtype: h.dtype}
 }

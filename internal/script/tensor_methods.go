@@ -91,7 +91,7 @@ func registerMoreMethods() {
 		"add_": into("+"), "sub_": into("-"), "mul_": into("*"), "div_": into("/"), "masked_fill_": maskedFills,
 		"relu_": plain((*shadow.Tensor).ReLUInPlace), "sigmoid_": activated("sigmoid"), "tanh_": activated("tanh"),
 		"multinomial": multinomial, "nonzero": nonzeroOf,
-		"addcmul_":    writes, "addcdiv_": writes, "clamp_min_": writes, "sqrt_": writes, "log1p_": writes, "exp_": writes, "neg_": writes, "sign_": writes,
+		"addcmul_": writes, "addcdiv_": writes, "clamp_min_": writes, "sqrt_": writes, "log1p_": writes, "exp_": writes, "neg_": writes, "sign_": writes,
 		"index_copy_": writes, "index_fill_": writes, "bernoulli_": writes, "random_": writes,
 		"requires_grad": requiresGrad, "new_empty": newLike, "new_full": newFull, "new_tensor": newTensorLike, "subtract": other("-"), "multiply": other("*"), "divide": other("/"), "true_divide": other("/"),
 		"argsort": tensorArgsort, "swapaxes": tensorTranspose, "is_contiguous": func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} },
