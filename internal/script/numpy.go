@@ -137,6 +137,9 @@ func randomChoice(_ *interpreter, a arguments) value {
 	if _, number := a.or(0, "a", nil).(int); len(d) > 0 && (array || number) {
 		return &hostTensor{size: d, dtype: dt}
 	}
+	if n, number := a.or(0, "a", nil).(int); number && size == nil {
+		return placeIn(0, n-1)
+	}
 	return unknown{}
 }
 
