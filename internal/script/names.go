@@ -73,7 +73,7 @@ func evaluates(literals bool) func(*interpreter, arguments) value {
 		if !ok {
 			return unknown{}
 		}
-		if v, ok := literal(text); ok {
+		if v, ok := literalValue(text); ok {
 			return v
 		}
 		f, err := pysrc.Parse("<eval>", []byte(strings.TrimSpace(text)+"\n"))
@@ -91,8 +91,8 @@ func evaluates(literals bool) func(*interpreter, arguments) value {
 	}
 }
 
-// literal returns the value of a number, True, False or None.
-func literal(text string) (value, bool) {
+// literalValue returns the value of a number, True, False or None.
+func literalValue(text string) (value, bool) {
 	switch text {
 	case "True":
 		return true, true
