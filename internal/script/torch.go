@@ -196,7 +196,7 @@ func made(name string) func(*interpreter, arguments) value {
 
 // placedOn returns a new tensor on the device that the arguments or the script choose.
 func (in *interpreter) placedOn(t *hostTensor, a arguments) value {
-	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
+	if d := a.or(-1, "device", nil); d != nil && deviceOf(d) == "cuda" || d == nil && in.device == "cuda" {
 		there := in.onto(t)
 		if trained, _ := a.or(-1, "requires_grad", false).(bool); trained {
 			there.SetTrained(true)
