@@ -44,6 +44,12 @@ func registerFunctional() {
 	natives["torch.dropout"] = dropout
 	natives["torch.randint_like"] = filledLike
 	natives["snug.rnn"] = recurrent
+	natives["snug.embedding_bag"] = embeddingBag
+	natives["snug.fail"] = func(in *interpreter, a arguments) value {
+		text, _ := a.or(0, "", "").(string)
+		in.fail("%s; record the run: snug profile -- python3 %s", text, in.File.Path)
+		return nil
+	}
 	natives["torch.lstm_cell"] = lstmCell
 	natives["torch.gru_cell"] = gruCell
 	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {
@@ -321,4 +327,17 @@ func multinomial(in *interpreter, t *shadow.Tensor, a arguments) value {
 	}
 	replacement, _ := a.or(1, "replacement", false).(bool)
 	return t.Multinomial(count, replacement).Hold()
+}
+
+// embeddingBag implements snug.embedding_bag(ids, table, offsets, bags).
+func embeddingBag(in *interpreter, a arguments) value {
+	ids, okI := card(a, 0, "")
+	table, okT := card(a, 1, "")
+	offsets, okO := card(a, 2, "")
+	bags, okB := a.or(3, "", nil).(int)
+	if !okI || !okT || !okO || !okB {
+		in.noteTensors("embedding_bag", a)
+		return unknown{}
+	}
+	return ids.EmbeddingBag(table, offsets, bags).Hold()
 }
