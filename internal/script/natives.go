@@ -194,26 +194,8 @@ func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 		return nil
 	case "__getitem__":
 		return in.item(d, key)
-	case "items":
-		out := &list{}
-		for i, k := range d.keys {
-			out.items = append(out.items, tupleOf(k, hold(d.vals[i])))
-		}
-		return out
-	case "keys":
-		return &list{items: append([]value(nil), d.keys...)}
-	case "values":
-		out := &list{}
-		for _, v := range d.vals {
-			out.items = append(out.items, hold(v))
-		}
-		return out
-	case "to_tuple":
-		out := &list{tuple: true}
-		for _, v := range d.vals {
-			out.items = append(out.items, hold(v))
-		}
-		return out
+	case "items", "keys", "values", "to_tuple":
+		return dictView(d, name)
 	case "get", "setdefault":
 		if v, ok := d.get(key); ok {
 			return hold(v)
@@ -254,6 +236,33 @@ func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 		return nil
 	case "to":
 		return in.moveBatch(d, a)
+	}
+	return unknown{}
+}
+
+// dictView returns the keys, the values or both.
+func dictView(d *dict, name string) value {
+	switch name {
+	case "items":
+		out := &list{}
+		for i, k := range d.keys {
+			out.items = append(out.items, tupleOf(k, hold(d.vals[i])))
+		}
+		return out
+	case "keys":
+		return &list{items: append([]value(nil), d.keys...)}
+	case "values":
+		out := &list{}
+		for _, v := range d.vals {
+			out.items = append(out.items, hold(v))
+		}
+		return out
+	case "to_tuple":
+		out := &list{tuple: true}
+		for _, v := range d.vals {
+			out.items = append(out.items, hold(v))
+		}
+		return out
 	}
 	return unknown{}
 }

@@ -8,8 +8,10 @@ import "snug/internal/kernel"
 
 // Conv3d describes how a kernel moves over a volume: along frames, height and width.
 type Conv3d struct {
-	Stride, Padding, Dilation [3]int
-	Groups                    int
+	Stride   [3]int // points between two positions of the kernel
+	Padding  [3]int // zeros added at each side
+	Dilation [3]int // distance of the points under the kernel
+	Groups   int    // number of groups that channels are split into
 }
 
 // out returns the sizes of the result.
