@@ -59,6 +59,12 @@ type Conv struct {
 	Wide                     Wide     // stride and padding along the width, if they are others
 	Line                     bool     // signals of one dimension, which cuDNN sees as images of height 1
 	Depth                    int      // frames, if one filter covers the whole of a small volume; 0 for images
+	Volume                   Volume   // points of volumes, whose Size and Kernel are not set
+}
+
+// Volume describes a convolution of volumes by the number of their points.
+type Volume struct {
+	In, Out, Kernel int // points of an input, of an output and of a filter; 0 for images
 }
 
 // Wide is how a kernel moves along the width, if it moves otherwise along the height.
@@ -113,7 +119,10 @@ func (r Rules) Convolution(c Conv) Figure {
 	if r.Standin {
 		return exactly(0)
 	}
-	if c.Depth > 0 {
+	if c.Volume.In > 0 && c.Groups == c.Channels && c.Groups > 1 {
+		return exactly(0) // PyTorch's own kernels
+	}
+	if c.Depth > 0 || c.Volume.In > 0 {
 		n := c.copies()
 		return Figure{N: n, Most: n + uint64(c.partials()), Lacks: Convolutions}
 	}
@@ -189,10 +198,11 @@ func (c Conv) copies() uint64 {
 	step := 16 / c.Type.Bytes()
 	in := c.Channels / c.Groups
 	padded := (in + step - 1) / step * step
-	out, points := c.shape().out(), c.Kernel.H*c.Kernel.W*max(c.Depth, 1)
+	v := c.volume()
+	points := v.Kernel
 	elements := 0
 	if !c.Last {
-		elements = c.Batch * (c.Size.H*c.Size.W*max(c.Depth, 1)*padded*c.Groups + c.Filters*out.H*out.W)
+		elements = c.Batch * (v.In*padded*c.Groups + c.Filters*v.Out)
 		if points > 1 {
 			elements += c.Filters * points * padded
 		}
@@ -202,6 +212,15 @@ func (c Conv) copies() uint64 {
 		bytes += c.Filters * in * points * Float32.Bytes()
 	}
 	return uint64(bytes)
+}
+
+// volume returns the points of the convolution's images or volumes.
+func (c Conv) volume() Volume {
+	if c.Volume.In > 0 {
+		return c.Volume
+	}
+	out := c.shape().out()
+	return Volume{In: c.Size.H * c.Size.W * max(c.Depth, 1), Out: out.H * out.W, Kernel: c.Kernel.H * c.Kernel.W * max(c.Depth, 1)}
 }
 
 // partials returns the most that a weight's gradient may need besides the copies.

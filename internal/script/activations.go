@@ -17,6 +17,9 @@ func registerActivations() {
 	} {
 		natives["torch.nn.functional."+name] = activating(name, inPlace)
 	}
+	for _, name := range []string{"leaky_relu", "elu", "selu", "celu", "hardtanh", "threshold", "relu"} { // such as F.elu_
+		natives["torch.nn.functional."+name+"_"] = inPlaceOf(natives["torch.nn.functional."+name])
+	}
 	natives["torch.nn.functional.glu"] = glu
 	natives["torch.nn.functional.prelu"] = prelu
 	natives["torch.prelu"] = prelu
@@ -54,4 +57,16 @@ func prelu(_ *interpreter, a arguments) value {
 		return unknown{}
 	}
 	return x.PReLU(weight).Hold()
+}
+
+// activated implements an activation in place that keeps its result, as a tensor's method.
+func activated(op string) func(*interpreter, *shadow.Tensor, arguments) value {
+	return func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.ActivationInPlace(op).Hold() }
+}
+
+// inPlaceOf implements a function such as F.elu_ with the one that has the argument inplace.
+func inPlaceOf(f func(*interpreter, arguments) value) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		return f(in, arguments{pos: a.pos[:min(1, len(a.pos))], names: append(a.names[:len(a.names):len(a.names)], "inplace"), named: append(a.named[:len(a.named):len(a.named)], true)})
+	}
 }

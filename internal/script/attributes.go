@@ -35,6 +35,9 @@ func (in *interpreter) getattr(o value, name string) value {
 			if v, ok := o.get(name); ok {
 				return hold(v)
 			}
+			if name == "__dict__" {
+				return hold(o)
+			}
 		}
 	case unknown:
 		return o.attribute(name)
@@ -128,7 +131,7 @@ func (in *interpreter) instanceAttr(o *instance, name string) value {
 	case "__class__":
 		return o.class
 	case "__dict__":
-		return unknown{}
+		return hold(&o.attrs)
 	case "_modules":
 		if isModule(o) {
 			return &modulesDict{hold(o)}
@@ -361,6 +364,9 @@ func (in *interpreter) setitem(o, key, v value) {
 	in.puts(v, o)
 	switch o := o.(type) {
 	case *dict:
+		if o.names {
+			v = in.assigned(key, v)
+		}
 		o.set(key, v)
 		return
 	case *list:

@@ -49,7 +49,11 @@ func (in *interpreter) differentiate(root *shadow.Tensor, inputs []*shadow.Tenso
 	in.result.Twice = true
 	kept := in.World.KeepIncoming()
 	out := gradients(root.GradOf(inputs, g, keeps))
-	in.graphs = append(in.graphs, kept())
+	graph := kept()
+	if graph.Computed() {
+		in.fail("the gradients of gradients (create_graph) are not simulated for convolutions whose weights are computed, such as scaled or modulated ones; record the run: snug profile -- python3 %s", in.File.Path)
+	}
+	in.graphs = append(in.graphs, graph)
 	return out
 }
 

@@ -37,7 +37,7 @@ var register = sync.OnceFunc(func() {
 	natives["itertools.islice"] = isliced
 	natives["itertools.chain"] = chained
 	natives["functools.partial"] = newPartial
-	natives["collections.deque"] = toList
+	natives["collections.deque"] = newDeque
 	natives["collections.defaultdict"] = func(_ *interpreter, a arguments) value { return &dict{missing: hold(a.or(0, "default_factory", nil))} }
 	natives["collections.OrderedDict"] = toDict
 	natives["contextlib.nullcontext"] = func(*interpreter, arguments) value { return &contextValue{} }
@@ -69,6 +69,7 @@ var register = sync.OnceFunc(func() {
 	registerPatterns()
 	registerNumPy()
 	registerParsers()
+	registerNames()
 	registerTrainer()
 	registerSentences()
 	registerTables()
@@ -85,6 +86,7 @@ var register = sync.OnceFunc(func() {
 	registerFunctional()
 	registerNumbers()
 	registerImages()
+	registerVolumes()
 	registerActivations()
 	registerMethods()
 	registerScatter()
@@ -243,7 +245,7 @@ func toInt(_ *interpreter, a arguments) value {
 		return v
 	case *hostTensor:
 		if v.numel() == 1 {
-			return newPlace()
+			return placeIn(v.least, v.most)
 		}
 	case float64:
 		return int(v)
@@ -326,6 +328,27 @@ func toList(in *interpreter, a arguments) value {
 		out.items = in.items(v, maxRange)
 	}
 	return out
+}
+
+// newDeque implements collections.deque(iterable, maxlen).
+func newDeque(in *interpreter, a arguments) value {
+	v := toList(in, arguments{pos: a.pos[:min(1, len(a.pos))]})
+	if l, ok := v.(*list); ok {
+		l.most, _ = a.or(1, "maxlen", 0).(int)
+		l.shorten()
+	}
+	return v
+}
+
+// shorten drops the oldest items of a deque beyond its maxlen.
+func (l *list) shorten() {
+	n := len(l.items) - l.most
+	if l.most == 0 || n <= 0 {
+		return
+	}
+	gone := l.items[:n]
+	l.items = l.items[n:]
+	dropAll(gone)
 }
 
 // toSet returns a list of different values. Of a text, all letters count, however long it is.
@@ -568,17 +591,18 @@ func mapped(in *interpreter, a arguments) value {
 
 // varsOf implements vars(o), the attributes of an object.
 func varsOf(in *interpreter, a arguments) value {
-	d := &dict{}
 	switch o := a.or(0, "", nil).(type) {
+	case nil:
+		return namesOf(in.scope())
 	case *dict:
+		d := &dict{}
 		in.merge(d, o)
 		d.open = false
+		return d
 	case *instance:
-		in.merge(d, &o.attrs)
-	default:
-		return unknown{}
+		return hold(&o.attrs)
 	}
-	return d
+	return unknown{}
 }
 
 // filtered implements filter(f, items). Items whose test is unknown are kept.

@@ -4,6 +4,7 @@ package script
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"snug/internal/pysrc"
@@ -127,7 +128,13 @@ func (in *interpreter) callInstance(o *instance, args arguments) value {
 				defer drop(v)
 			}
 		}
-		out := in.invoke(m, args)
+		call := func(args arguments) value { return in.invoke(m, args) }
+		if name == "forward" && len(o.before)+len(o.after) > 0 {
+			out := in.hooked(o, args, call)
+			drop(m)
+			return out
+		}
+		out := call(args)
 		drop(m)
 		return out
 	}
@@ -408,7 +415,7 @@ func decorator(e pysrc.Expr) string {
 }
 
 func (in *interpreter) newClass(s *pysrc.ClassDef) value {
-	c := &class{name: s.Name, types: map[string]pysrc.Expr{}}
+	c := &class{name: s.Name, types: map[string]pysrc.Expr{}, data: slices.ContainsFunc(s.Decorators, func(e pysrc.Expr) bool { return decorator(e) == "dataclass" })}
 	for _, b := range s.Bases {
 		if b.Name == "" {
 			c.bases = append(c.bases, in.eval1(b.Value))
@@ -458,15 +465,22 @@ func (in *interpreter) construct(c *class, args arguments) value {
 // dataFields implements __init__ for a dataclass, or for a class without its own __init__.
 func (in *interpreter) dataFields(o *instance, c *class, args arguments) {
 	names := c.allFields()
-	for i, v := range args.pos {
-		if i < len(names) {
-			o.attrs.set(names[i], v)
-			continue
+	for i, name := range names {
+		if i < len(args.pos) {
+			o.attrs.set(name, args.pos[i])
+		} else if v, given := args.get(-1, name); given {
+			o.attrs.set(name, v)
+		} else if v, owner := c.find(name); owner != nil && c.data {
+			o.attrs.set(name, hold(v))
 		}
+	}
+	for _, v := range args.pos[min(len(names), len(args.pos)):] {
 		drop(v)
 	}
 	for i, n := range args.names {
-		o.attrs.set(n, args.named[i])
+		if !slices.Contains(names, n) {
+			o.attrs.set(n, args.named[i])
+		}
 	}
 	if fn, owner := c.find("__post_init__"); owner != nil {
 		m := in.methodOf(o, fn)

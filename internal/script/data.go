@@ -21,12 +21,13 @@ type loader struct {
 	refs
 	of        value // the dataset
 	collate   value
-	batch     int  // samples per batch
-	size      int  // number of batches, -1 if unknown
-	last      int  // samples in the last batch if it is smaller, otherwise 0
-	onCard    bool // a trainer moves the batches to the card
-	evaluates bool // a trainer uses it for evaluation
-	drops     bool // drop_last
+	batch     int       // samples per batch
+	size      int       // number of batches, -1 if unknown
+	last      int       // samples in the last batch if it is smaller, otherwise 0
+	onCard    bool      // a trainer moves the batches to the card
+	evaluates bool      // a trainer uses it for evaluation
+	drops     bool      // drop_last
+	stream    *iterator // the samples of an iterable dataset, while the loader is iterated over
 }
 
 func (l *loader) release() {
@@ -131,6 +132,7 @@ func (in *interpreter) length(of value) int {
 func (in *interpreter) batches(l *loader) *iterator {
 	hold(l)
 	i := 0
+	l.stream = in.streamOf(l)
 	return &iterator{
 		size: l.size, data: true,
 		next: func() (value, bool) {
@@ -158,8 +160,30 @@ func (in *interpreter) batches(l *loader) *iterator {
 				i = max(l.size-left, i)
 			}
 		},
-		end: func() { drop(l) },
+		end: func() { drop(l.takeStream()); drop(l) },
 	}
+}
+
+// streamOf returns the samples of an iterable dataset for a collate_fn, or nil.
+func (in *interpreter) streamOf(l *loader) *iterator {
+	o, ok := l.of.(*instance)
+	if !ok || !in.collates(l.collate) {
+		return nil
+	}
+	if _, owner := o.class.find("__getitem__"); owner != nil {
+		return nil
+	}
+	return in.iterateInstance(o)
+}
+
+// takeStream removes the samples of an iterable dataset from the loader.
+func (l *loader) takeStream() value {
+	it := l.stream
+	l.stream = nil
+	if it == nil {
+		return nil
+	}
+	return it
 }
 
 // nextLength sets the length of the next batch if lengths vary.
@@ -196,7 +220,7 @@ func (in *interpreter) oneBatch(l *loader, from, n int) value {
 func (in *interpreter) collated(l *loader, from, n int) value {
 	if in.collates(l.collate) {
 		in.collating = n
-		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l.of, from, n)}}); in.tells(v) {
+		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l, from, n)}}); in.tells(v) {
 			d, ok := v.(*dict)
 			if ok && d.sized || len(in.Lengths) == 0 && in.shaped(v) && (!ok || !d.batch) {
 				return v
@@ -259,25 +283,36 @@ func (in *interpreter) samples(l *loader, n int) value {
 const cheapSample = 60
 
 // sampleList returns n samples for a collate_fn, starting with sample from. If making them takes too long, it
-// repeats the first.
-func (in *interpreter) sampleList(of value, from, n int) value {
+// repeats the first. An iterable dataset may end before.
+func (in *interpreter) sampleList(l *loader, from, n int) value {
 	before := in.evaluated
-	sample := in.sample(of, from)
-	if isUnknown(sample) {
-		return sample
+	sample, ok := in.nextSample(l, from)
+	if !ok || isUnknown(sample) {
+		return unknown{}
 	}
 	in.grow(n)
-	out := &list{items: make([]value, n)}
+	out := &list{items: []value{hold(sample)}}
 	each := in.evaluated-before <= cheapSample
-	for i := range out.items {
-		if i == 0 || !each {
-			out.items[i] = hold(sample)
-			continue
+	for i := 1; i < n; i++ {
+		next := hold(sample)
+		if each {
+			drop(next)
+			if next, ok = in.nextSample(l, from+i); !ok {
+				break
+			}
 		}
-		out.items[i] = in.sample(of, from+i)
+		out.items = append(out.items, next)
 	}
 	drop(sample)
 	return out
+}
+
+// nextSample returns a sample of a loader's dataset, the next one if the dataset is iterable.
+func (in *interpreter) nextSample(l *loader, i int) (value, bool) {
+	if l.stream != nil {
+		return l.stream.next()
+	}
+	return in.sample(l.of, i), true
 }
 
 // sample returns one sample of a dataset.

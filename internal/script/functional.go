@@ -26,15 +26,16 @@ func registerFunctional() {
 	for _, name := range []string{
 		"gather", "index_select", "masked_fill", "clamp", "logsumexp", "norm", "std", "var", "min", "amax", "amin", "prod",
 		"abs", "log", "sqrt", "rsqrt", "pow", "square", "reciprocal", "neg", "cos", "sin", "sign", "isnan", "isinf", "isfinite", "logical_not", "round", "floor", "ceil",
-		"topk", "sort", "argsort", "cumsum", "flip", "roll", "tril", "triu", "repeat_interleave", "split", "chunk", "unbind", "flatten", "squeeze", "unsqueeze",
+		"topk", "sort", "argsort", "msort", "cumsum", "flip", "roll", "tril", "triu", "repeat_interleave", "split", "chunk", "unbind", "flatten", "squeeze", "unsqueeze",
 		"transpose", "permute", "reshape", "any", "all", "add", "sub", "mul", "div", "matmul", "mm", "bmm", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum",
-		"logical_and", "logical_or", "where", "argmin", "clone", "bernoulli", "log1p", "expm1", "erf", "relu", "count_nonzero", "dot", "t",
+		"logical_and", "logical_or", "where", "argmin", "clone", "bernoulli", "log1p", "expm1", "erf", "relu", "count_nonzero", "dot", "t", "multinomial", "relu_", "sigmoid_", "tanh_",
 	} {
 		if _, ok := natives["torch."+name]; !ok {
 			natives["torch."+name] = onTensor(name)
 		}
 	}
 	natives["torch.where"] = where
+	natives["torch.nonzero"] = onTensor("nonzero")
 	natives["torch.linalg.norm"] = onTensor("norm")
 	natives["torch.linalg.vector_norm"] = vectorNorm
 	natives["torch.nn.functional.gumbel_softmax"] = unfollowed("gumbel_softmax")
@@ -43,6 +44,12 @@ func registerFunctional() {
 	natives["torch.dropout"] = dropout
 	natives["torch.randint_like"] = filledLike
 	natives["snug.rnn"] = recurrent
+	natives["snug.embedding_bag"] = embeddingBag
+	natives["snug.fail"] = func(in *interpreter, a arguments) value {
+		text, _ := a.or(0, "", "").(string)
+		in.fail("%s; record the run: snug profile -- python3 %s", text, in.File.Path)
+		return nil
+	}
 	natives["torch.lstm_cell"] = lstmCell
 	natives["torch.gru_cell"] = gruCell
 	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {
@@ -120,6 +127,9 @@ func dropout(in *interpreter, a arguments) value {
 	if !known {
 		p = 0.5
 	}
+	if inPlace, _ := a.or(3, "inplace", false).(bool); inPlace {
+		return x.DropoutInPlace(p).Hold()
+	}
 	return x.Dropout(p).Hold()
 }
 
@@ -136,7 +146,7 @@ func activation(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, argume
 // relu implements F.relu(input, inplace).
 func relu(in *interpreter, a arguments) value {
 	x, ok := card(a, 0, "input")
-	if inPlace, _ := a.or(1, "inplace", false).(bool); ok && inPlace && x.RequiresGrad() {
+	if inPlace, _ := a.or(1, "inplace", false).(bool); ok && inPlace {
 		return x.ActivationInPlace("threshold").Hold()
 	}
 	return activation((*shadow.Tensor).ReLU)(in, a)
@@ -266,6 +276,9 @@ func oneHot(in *interpreter, a arguments) value {
 
 // where implements torch.where(condition, input, other). input and other may be numbers.
 func where(in *interpreter, a arguments) value {
+	if mask, ok := card(a, 0, "condition"); ok && len(a.pos)+len(a.named) == 1 {
+		return in.nonzero(mask, true)
+	}
 	cond, ok := card(a, 0, "condition")
 	x, okX := card(a, 1, "input")
 	y, okY := card(a, 2, "other")
@@ -303,4 +316,28 @@ func tensorClass(dt shadow.DType) func(*interpreter, arguments) value {
 		}
 		return newTensor(in, arguments{pos: a.pos, names: []string{"dtype"}, named: []value{dtypeValue(dt)}})
 	}
+}
+
+// multinomial implements torch.multinomial(input, num_samples, replacement).
+func multinomial(in *interpreter, t *shadow.Tensor, a arguments) value {
+	count, ok := a.or(0, "num_samples", nil).(int)
+	if !ok {
+		in.noteTensors("multinomial", arguments{pos: []value{t}})
+		return unknown{}
+	}
+	replacement, _ := a.or(1, "replacement", false).(bool)
+	return t.Multinomial(count, replacement).Hold()
+}
+
+// embeddingBag implements snug.embedding_bag(ids, table, offsets, bags).
+func embeddingBag(in *interpreter, a arguments) value {
+	ids, okI := card(a, 0, "")
+	table, okT := card(a, 1, "")
+	offsets, okO := card(a, 2, "")
+	bags, okB := a.or(3, "", nil).(int)
+	if !okI || !okT || !okO || !okB {
+		in.noteTensors("embedding_bag", a)
+		return unknown{}
+	}
+	return ids.EmbeddingBag(table, offsets, bags).Hold()
 }

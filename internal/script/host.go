@@ -64,7 +64,7 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		}
 		return unknown{}
 	case "item":
-		return newPlace()
+		return placeIn(t.least, t.most)
 	case "tolist":
 		return in.listOf(t)
 	case "sum", "mean", "argmax", "max", "min":
@@ -144,9 +144,9 @@ func indexHost(t *hostTensor, key value) value {
 		}
 	}
 	if len(size) == 0 && t.dtype == shadow.Int64 {
-		return newPlace()
+		return placeIn(t.least, t.most)
 	}
-	return &hostTensor{size: size, dtype: t.dtype}
+	return &hostTensor{size: size, dtype: t.dtype, least: t.least, most: t.most}
 }
 
 // maxListed is the number of elements up to which tolist makes a list.
@@ -161,7 +161,7 @@ func (in *interpreter) listOf(t *hostTensor) value {
 		return numberIn(t)
 	}
 	in.grow(t.size[0])
-	out := &list{items: make([]value, t.size[0])}
+	out := &list{items: make([]value, t.size[0]), loose: t.loose}
 	for i := range out.items {
 		if len(t.size) == 1 {
 			out.items[i] = numberIn(t)
@@ -177,5 +177,5 @@ func numberIn(t *hostTensor) value {
 	if t.dtype.Floating() {
 		return &hostTensor{size: []int{}, dtype: shadow.Float64}
 	}
-	return newPlace()
+	return placeIn(t.least, t.most)
 }

@@ -11,7 +11,7 @@ import (
 func registerImages() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"conv1d": conv1d, "pad": pads, "conv2d": conv2d, "conv_transpose2d": convTranspose2d, "batch_norm": batchNorm, "group_norm": groupNorm, "max_pool2d": maxPool2d, "avg_pool2d": avgPool2d,
-		"adaptive_avg_pool2d": adaptiveAvgPool2d, "adaptive_max_pool2d": adaptiveMaxPool2d, "interpolate": interpolate,
+		"adaptive_avg_pool2d": adaptiveAvgPool2d, "adaptive_max_pool2d": adaptiveMaxPool2d, "interpolate": interpolate, "grid_sample": gridSample,
 	} {
 		natives["torch.nn.functional."+name] = f
 	}
@@ -151,10 +151,10 @@ func batchNorm(in *interpreter, a arguments) value {
 
 // groupNorm implements F.group_norm(input, num_groups, weight, bias).
 func groupNorm(in *interpreter, a arguments) value {
-	x, ok := image(a)
+	x, ok := card(a, 0, "input")
 	groups, known := a.or(1, "num_groups", nil).(int)
 	weight := optional(a, 2, "weight")
-	if !ok || !known || weight == nil {
+	if !ok || x.Dim() < 2 || !known || weight == nil {
 		in.noteTensors("group_norm", a)
 		return unknown{}
 	}
@@ -245,6 +245,9 @@ func adaptiveAvgPool2d(in *interpreter, a arguments) value {
 
 // interpolate implements F.interpolate(input, size, scale_factor, mode) for images.
 func interpolate(in *interpreter, a arguments) value {
+	if x, ok := card(a, 0, "input"); ok && (x.Dim() == 3 || x.Dim() == 5) {
+		return in.resizedTo(x, a)
+	}
 	x, ok := image(a)
 	if !ok {
 		in.noteTensors("interpolate", a)
@@ -258,5 +261,22 @@ func interpolate(in *interpreter, a arguments) value {
 		in.noteTensors("interpolate", a)
 		return unknown{}
 	}
-	return x.Resampled("upsample2d", height, width, false).Hold()
+	switch a.or(3, "mode", nil) {
+	case "area":
+		return x.Resampled("_adaptive_avg_pool2d", height, width, true).Hold()
+	case "bicubic":
+		return x.UpsampleBicubic(height, width).Hold()
+	}
+	return x.Upsample(height, width).Hold()
+}
+
+// gridSample implements F.grid_sample(input, grid).
+func gridSample(in *interpreter, a arguments) value {
+	x, ok := card(a, 0, "input")
+	grid, okG := card(a, 1, "grid")
+	if !ok || !okG || x.Dim() != grid.Dim() || x.Dim() < 4 {
+		in.noteTensors("grid_sample", a)
+		return unknown{}
+	}
+	return x.GridSample(grid).Hold()
 }

@@ -22,6 +22,8 @@ func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
 			dim = out.Dim() - dimsAfter(keys)
 		case int:
 			next = out.Select(dim, k)
+		case *place:
+			next = out.Select(dim, 0)
 		case *slice:
 			next = sliced(out, dim, k, len(keys) == 1)
 			dim++

@@ -56,6 +56,8 @@ type interpreter struct {
 	microBegin  int              // number of events before the first micro-batch of a trainer
 	microEvents int              // number of events in that micro-batch, once it has ended
 	counted     int              // backward passes before the last update
+	randoms     []*random        // random numbers that decide the length of tensors
+	inLoops     int              // updates in loops that have ended
 	optimizers  int              // optimizers that the script has made
 	data        dataOf           // the last attribute .data of a tensor
 }

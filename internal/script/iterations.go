@@ -23,9 +23,11 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 	drop(over)
 	defer drop(it)
-	before, fetched, last := in.result.Updates, in.fetched, false
+	steps, fetched, last := in.newSteps(), in.fetched, false
+	defer steps.end(in)
 	for i := 0; ; i++ {
-		if !last && in.enough(it, i, in.result.Updates-before, fetched) {
+		steps.next(in)
+		if !last && in.enough(it, i, steps, fetched) {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
@@ -53,13 +55,50 @@ func (in *interpreter) played(it *iterator, given int) bool {
 	return in.fetched > n || in.fetched == n && !ahead
 }
 
-// enough reports whether a loop can stop before iteration i, given the number of updates so far and of batches
+// stepCount counts the updates of a loop.
+type stepCount struct {
+	before, updates int // before the loop, and in it
+	first, inner    int // updates in ended loops: before the loop, and now
+	with            int // iterations with an update outside those
+}
+
+func (in *interpreter) newSteps() *stepCount {
+	return &stepCount{before: in.result.Updates, first: in.inLoops, inner: in.inLoops}
+}
+
+// next counts the updates of the iteration that has ended.
+func (s *stepCount) next(in *interpreter) {
+	now, inner := in.result.Updates-s.before, in.inLoops
+	if now-s.updates > inner-s.inner {
+		s.with++
+	}
+	s.updates, s.inner = now, inner
+}
+
+// end counts the loop's updates for the loop around it.
+func (s *stepCount) end(in *interpreter) {
+	in.inLoops = s.first + in.result.Updates - s.before
+}
+
+// repeats reports whether the loop has updated often enough: in a few iterations if it updates in each, however many
+// optimizers it has, or in two if it contains the loop that updates.
+func (s *stepCount) repeats(i int) bool {
+	if s.with > 0 {
+		return s.with >= enoughUpdates && i >= enoughIterations
+	}
+	return s.updates >= 2*enoughUpdates && i >= 2 || s.updates >= enoughUpdates && i >= enoughIterations
+}
+
+// enough reports whether a loop can stop before iteration i, given its updates so far and the number of batches
 // fetched before the loop.
-func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
+func (in *interpreter) enough(it *iterator, i int, steps *stepCount, fetched int) bool {
+	updates := steps.updates
 	if len(in.Lengths) > 0 && updates > 0 {
 		return in.played(it, fetched+i)
 	}
 	switch {
+	case in.scope().yield != nil && it.size >= 0: // of a generator, the loop that consumes its values is shortened instead
+		return i >= maxRange
 	case it.whole, it.few:
 		return false
 	case in.Whole && it.size >= 0:
@@ -67,9 +106,9 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 	case !it.data && it.size < 0 && updates == 0 && in.result.Backwards > 0:
 		return i >= in.unseen()
 	case !it.data:
-		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughIterations || i >= maxRange
+		return steps.repeats(i) || i >= maxRange
 	case updates > 0:
-		return updates >= enoughUpdates && i >= enoughIterations
+		return steps.repeats(i) && i >= enoughIterations
 	case it.size >= 0:
 		return i >= maxIterations
 	}
@@ -80,17 +119,19 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 func (in *interpreter) unseen() int { return unseenIterations + 2*max(in.Accumulation, 1) }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
-	before := in.result.Updates
+	steps := in.newSteps()
+	defer steps.end(in)
 	for i := 0; ; i++ {
+		steps.next(in)
 		test := in.eval1(s.Test)
 		yes, known := truth(test)
 		drop(test)
 		if known && !yes {
 			return in.block(s.Else)
 		}
-		updates := in.result.Updates - before
-		generates := in.scope().yield != nil // for a generator, the loop that consumes its values is shortened instead
-		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxIterations || !known && i >= 1 {
+		updates := steps.updates
+		generates := in.scope().yield != nil // as in enough
+		if !generates && !in.Whole && updates >= 2*enoughUpdates && steps.repeats(i) || updates == 0 && i >= maxIterations || !known && i >= 1 {
 			return goOn
 		}
 		switch sig := in.block(s.Body); sig {

@@ -14,6 +14,8 @@ func (in *interpreter) moduleMethod(o *instance, name string, a arguments) value
 	switch name {
 	case "__init__", "save_hyperparameters", "log", "log_dict", "print", "load_state_dict":
 		return nil
+	case "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_full_backward_pre_hook", "register_backward_hook":
+		return in.registerHook(o, name, a)
 	case "register_buffer", "register_parameter", "add_module", "register_module":
 		in.registers(o, name, a)
 		return nil

@@ -155,9 +155,11 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 		in.grow(1)
 		in.puts(v, l)
 		l.items = append(l.items, hold(v))
+		l.shorten()
 	case "extend", "update":
 		in.puts(v, l)
 		l.items = append(l.items, in.items(v, 0)...)
+		l.shorten()
 	case "clear":
 		old := l.items
 		l.items = nil
@@ -187,26 +189,13 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 	key := a.or(0, "", nil)
 	switch name {
-	case "items":
-		out := &list{}
-		for i, k := range d.keys {
-			out.items = append(out.items, tupleOf(k, hold(d.vals[i])))
-		}
-		return out
-	case "keys":
-		return &list{items: append([]value(nil), d.keys...)}
-	case "values":
-		out := &list{}
-		for _, v := range d.vals {
-			out.items = append(out.items, hold(v))
-		}
-		return out
-	case "to_tuple":
-		out := &list{tuple: true}
-		for _, v := range d.vals {
-			out.items = append(out.items, hold(v))
-		}
-		return out
+	case "__setitem__":
+		in.setitem(d, key, hold(a.or(1, "", nil)))
+		return nil
+	case "__getitem__":
+		return in.item(d, key)
+	case "items", "keys", "values", "to_tuple":
+		return dictView(d, name)
 	case "get", "setdefault":
 		if v, ok := d.get(key); ok {
 			return hold(v)
@@ -227,6 +216,10 @@ func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 		}
 		return hold(a.or(1, "default", nil))
 	case "update":
+		if d.names {
+			in.assignAll(d, a)
+			return nil
+		}
 		in.merge(d, key)
 		for i, n := range a.names {
 			d.set(n, hold(a.named[i]))
@@ -243,6 +236,33 @@ func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 		return nil
 	case "to":
 		return in.moveBatch(d, a)
+	}
+	return unknown{}
+}
+
+// dictView returns the keys, the values or both.
+func dictView(d *dict, name string) value {
+	switch name {
+	case "items":
+		out := &list{}
+		for i, k := range d.keys {
+			out.items = append(out.items, tupleOf(k, hold(d.vals[i])))
+		}
+		return out
+	case "keys":
+		return &list{items: append([]value(nil), d.keys...)}
+	case "values":
+		out := &list{}
+		for _, v := range d.vals {
+			out.items = append(out.items, hold(v))
+		}
+		return out
+	case "to_tuple":
+		out := &list{tuple: true}
+		for _, v := range d.vals {
+			out.items = append(out.items, hold(v))
+		}
+		return out
 	}
 	return unknown{}
 }

@@ -2,7 +2,11 @@
 
 package script
 
-import "snug/internal/shadow"
+import (
+	"math"
+
+	"snug/internal/shadow"
+)
 
 // NumPy arrays are treated as host tensors. Scripts use them to make random data.
 
@@ -16,6 +20,11 @@ func registerNumPy() {
 	} {
 		natives["numpy."+name] = f.make
 	}
+	for _, name := range []string{"sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "tanh", "floor", "ceil", "abs"} {
+		natives["numpy."+name] = elementwise(name)
+	}
+	natives["numpy.clip"] = firstArray
+	constants["numpy.pi"], constants["numpy.e"], constants["numpy.newaxis"] = math.Pi, math.E, nil
 	natives["numpy.array"] = newTensor
 	natives["numpy.asarray"] = newTensor
 	natives["numpy.arange"] = made("arange")
@@ -55,15 +64,29 @@ func (m arrayMaker) make(in *interpreter, a arguments) value {
 	switch {
 	case len(d) > 0:
 		h := &hostTensor{size: d, dtype: m.dtype}
-		if dt, ok := typeNamed(a.or(-1, "dtype", nil)); ok {
+		if least, most, ok := randomBounds(a, "low", "high"); ok && m.size == 2 && m.dtype == shadow.Int64 && most > least {
+			h.least, h.most = least, most-1
+		}
+		if dt, ok := typeNamed(a.or(m.typeAt(), "dtype", nil)); ok {
 			h.dtype = dt
 		}
 		in.measure(h.size)
 		return h
 	case m.dtype == shadow.Int64:
+		if least, most, ok := randomBounds(a, "low", "high"); ok && m.size == 2 && most > least {
+			return placeIn(least, most-1)
+		}
 		return newPlace()
 	}
 	return unknown{}
+}
+
+// typeAt returns the position of the argument dtype of functions such as zeros, whose first argument is the size.
+func (m arrayMaker) typeAt() int {
+	if m.size == 0 {
+		return 1
+	}
+	return -1
 }
 
 // typeNamed returns the type that NumPy's dtype arguments name.
@@ -114,6 +137,9 @@ func randomChoice(_ *interpreter, a arguments) value {
 	if _, number := a.or(0, "a", nil).(int); len(d) > 0 && (array || number) {
 		return &hostTensor{size: d, dtype: dt}
 	}
+	if n, number := a.or(0, "a", nil).(int); number && size == nil {
+		return placeIn(0, n-1)
+	}
 	return unknown{}
 }
 
@@ -135,16 +161,40 @@ func padSequence(_ *interpreter, a arguments) value {
 		return unknown{}
 	}
 	longest, dt := 0, shadow.Int64
+	var samples []*hostTensor
 	for _, v := range l.items {
 		h, ok := v.(*hostTensor)
-		if !ok || len(h.size) != 1 {
+		if !ok || len(h.size) == 0 {
 			return unknown{}
 		}
+		samples = append(samples, h)
 		longest, dt = max(longest, h.size[0]), h.dtype
 	}
 	size := []int{longest, len(l.items)}
 	if first, ok := a.or(1, "batch_first", false).(bool); ok && first {
 		size = []int{len(l.items), longest}
 	}
-	return &hostTensor{size: size, dtype: dt}
+	return &hostTensor{size: append(size, samples[0].size[1:]...), dtype: dt, loose: padded(samples)}
+}
+
+// elementwise implements NumPy's functions of one number, for a number or an array.
+func elementwise(name string) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		if f := natives["math."+name]; f != nil {
+			if _, ok := asFloat(a.or(0, "x", nil)); ok {
+				v, _ := asFloat(f(in, arguments{pos: a.pos[:1]}))
+				return v
+			}
+		}
+		return firstArray(in, a)
+	}
+}
+
+// firstArray returns an array of the first argument's size.
+func firstArray(_ *interpreter, a arguments) value {
+	h, ok := a.or(0, "a", nil).(*hostTensor)
+	if !ok {
+		return unknown{}
+	}
+	return &hostTensor{size: h.size, dtype: h.dtype}
 }

@@ -23,6 +23,7 @@ type option struct {
 	value value  // default value
 	on    value  // value of a flag without an argument
 	kind  string // "int", "float", "str", or "" if unknown
+	make  value  // the script's own function that makes the value from the text; nil if there is none
 	bare  bool   // takes no argument
 	at    pysrc.Pos
 	// choices are the allowed values; nil allows any.
@@ -82,6 +83,10 @@ func (p *parser) add(in *interpreter, a arguments) {
 	}
 	if t, ok := a.or(-1, "type", nil).(namespace); ok {
 		o.kind = strings.TrimPrefix(string(t), "builtins.")
+	}
+	switch f := a.or(-1, "type", nil).(type) {
+	case *function, *method, *partial:
+		o.make = hold(f)
 	}
 	if a.or(-1, "action", nil) == namespace("argparse.BooleanOptionalAction") {
 		o.bare, o.on = true, true
@@ -153,6 +158,9 @@ func (p *parser) parse(in *interpreter, args []string) value {
 // length come from the setup.
 func (in *interpreter) settle(d *dict, o option, flag string) {
 	v, where := o.value, fmt.Sprintf("%s:%d", in.File.Path, o.at.Line)
+	if text, isText := v.(string); isText && flag == "" && o.make != nil { // a default that is a text is converted too
+		v = in.invoke(o.make, arguments{pos: []value{text}})
+	}
 	if flag != "" {
 		v, _ = d.get(o.dest)
 		where = flag + " of " + in.File.Path
@@ -185,6 +193,9 @@ func has(flags []string, flag string) bool {
 
 // typed converts the text of an argument to its type. Like the script, it stops if the text is invalid.
 func (in *interpreter) typed(o option, flag, text string) value {
+	if o.make != nil {
+		return in.invoke(o.make, arguments{pos: []value{text}})
+	}
 	kind := o.kind
 	if kind == "" {
 		switch o.value.(type) {

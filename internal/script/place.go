@@ -2,8 +2,6 @@
 
 package script
 
-import "fmt"
-
 // place is an unknown integer, such as a random index, plus a known one. data[i : i + 512] has 512 elements
 // wherever it starts.
 type place struct {
@@ -14,30 +12,40 @@ type place struct {
 
 func newPlace() *place { return &place{of: new(int)} }
 
-// randomInteger implements random.randint(a, b), or randrange(a, b), which excludes b.
+// placeIn returns an unknown integer with bounds.
+func placeIn(least, most int) *place {
+	p := newPlace()
+	p.least, p.most = least, most
+	return p
+}
+
+// randomInteger implements random.randint(a, b), or a function that excludes b.
 func randomInteger(excluded int) func(*interpreter, arguments) value {
 	return func(_ *interpreter, a arguments) value {
-		p := newPlace()
-		least, okL := a.or(0, "a", nil).(int)
-		most, okM := a.or(1, "b", nil).(int)
-		if okL && okM && least > 0 && most-excluded >= least {
-			p.least, p.most = least, most-excluded
+		least, most, ok := randomBounds(a, "a", "b")
+		if !ok || most-excluded < least {
+			return newPlace()
 		}
-		return p
+		return placeIn(least, most-excluded)
 	}
 }
 
-// randomLength notes that a dimension of a tensor in host memory is random, so that batches vary in size.
-func (in *interpreter) randomLength(v value) {
-	p, ok := v.(*place)
-	if !ok || in.survey != nil || len(in.Lengths) > 0 {
-		return
+// randomBounds returns the two bounds in the arguments of a function for random integers. Without a lower bound it is 0.
+func randomBounds(a arguments, low, high string) (least, most int, ok bool) {
+	first, okF := a.or(0, low, nil).(int)
+	second, okS := a.or(1, high, nil).(int)
+	if !okS && okF {
+		return 0, first, true
 	}
-	how := "--lengths"
-	if p.most > 0 {
-		how = fmt.Sprintf("--lengths uniform:%d-%d", p.least+p.plus, p.most+p.plus)
+	return first, second, okF && okS
+}
+
+// minus returns n minus the place.
+func (p *place) minus(n int) value {
+	if p.least == 0 && p.most == 0 {
+		return unknown{}
 	}
-	in.note("the length of this tensor is random, but every batch is simulated with the same length; if lengths vary, the run reserves more: give them, as with %s", how)
+	return placeIn(n-p.most-p.plus, n-p.least-p.plus)
 }
 
 // placed returns the sum or difference of a place and a number or another place.
@@ -59,21 +67,13 @@ func placed(op string, l, r value) (value, bool) {
 		if n, ok := l.(int); ok {
 			return &place{b.of, b.plus + n, b.least, b.most}, true
 		}
+	case okB && op == "-":
+		if n, ok := l.(int); ok {
+			return b.minus(n), true
+		}
 	}
 	if okA || okB {
 		return unknown{}, true
 	}
 	return nil, false
-}
-
-// randomSize calls randomLength for each size among the arguments of a function that makes a tensor.
-func (in *interpreter) randomSize(a arguments) {
-	for _, v := range append(append([]value(nil), a.pos...), a.or(-1, "size", nil)) {
-		in.randomLength(v)
-		if l, ok := v.(*list); ok {
-			for _, x := range l.items {
-				in.randomLength(x)
-			}
-		}
-	}
 }

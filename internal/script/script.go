@@ -232,6 +232,7 @@ func (in *interpreter) follow() (res *Result, err error) {
 	}()
 	in.module(in.File, "__main__")
 	in.checkBatch()
+	in.noteRandoms()
 	in.result.Sized = in.lengthUsed
 	return &in.result, nil
 }

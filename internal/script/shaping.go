@@ -18,10 +18,12 @@ func registerShaping() {
 	natives["torch.tril_indices"] = triangleIndices
 	natives["torch.triu_indices"] = triangleIndices
 	natives["torch.meshgrid"] = meshgrid
+	natives["torch.searchsorted"] = searchSorted(0, 1, "sorted_sequence", "input")
+	natives["torch.bucketize"] = searchSorted(1, 0, "boundaries", "input")
 	natives["torch.vstack"] = concatenated(vstacked)
 	for name, f := range map[string]func(*interpreter, *shadow.Tensor, arguments) value{
 		"unflatten": unflattens, "narrow": narrows, "movedim": movesDims, "moveaxis": movesDims, "tile": tiles, "unsqueeze_": tensorDim((*shadow.Tensor).Unsqueeze),
-		"squeeze_": tensorSqueeze, "broadcast_to": expands, "cumprod": tensorCumsum, "diagonal": diagonals, "ravel": tensorFlatten, "swapdims": tensorTranspose,
+		"squeeze_": tensorSqueeze, "broadcast_to": expands, "cumprod": tensorCumprod, "diagonal": diagonals, "ravel": tensorFlatten, "swapdims": tensorTranspose,
 		"less": comparing("<"), "greater": comparing(">"), "greater_equal": comparing(">="), "less_equal": comparing("<="), "not_equal": comparing("!="),
 		"floor_divide": other("//"), "remainder": other("%"), "fmod": other("%"), "bitwise_and": other("&"), "bitwise_or": other("|"), "bitwise_xor": other("^"),
 	} {
@@ -187,4 +189,29 @@ func diagonals(in *interpreter, t *shadow.Tensor, a arguments) value {
 		return in.lost(t, "diagonal")
 	}
 	return t.Select(1, 0).Hold()
+}
+
+// searchSorted implements torch.searchsorted(sorted, values) and, with the other order, torch.bucketize(input, boundaries).
+func searchSorted(sorted, values int, names ...string) func(*interpreter, arguments) value {
+	return func(in *interpreter, a arguments) value {
+		x, ok := card(a, sorted, names[0])
+		dt := shadow.Int64
+		if narrow, _ := a.or(-1, "out_int32", false).(bool); narrow {
+			dt = shadow.Int32
+		}
+		if v, known := card(a, values, names[1]); ok && known {
+			return x.SearchSorted(v, dt).Hold()
+		}
+		in.noteTensors("searchsorted with a number", a)
+		return unknown{}
+	}
+}
+
+// tensorCumprod implements t.cumprod(dim).
+func tensorCumprod(in *interpreter, t *shadow.Tensor, a arguments) value {
+	dim, ok := a.or(0, "dim", nil).(int)
+	if !ok {
+		return in.lost(t, "cumprod")
+	}
+	return t.Cumprod(dim).Hold()
 }

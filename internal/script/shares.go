@@ -13,13 +13,14 @@ import (
 
 // contents is what is known about the elements of a tensor.
 type contents struct {
-	kind  contentKind
-	share float64 // share of the elements that are true, or equal to value
-	value float64 // value of all elements, or of the filled ones
-	numel int     // number of elements, because tensors are recycled
-	tail  int     // length of the tail, the last elements of each row
-	other bool    // the mask is true outside the tail instead of in it
-	even  bool    // the share is exact, and so is that of the inverted mask
+	kind   contentKind
+	share  float64 // share of the elements that are true, or equal to value
+	value  float64 // value of all elements, or of the filled ones
+	numel  int     // number of elements, because tensors are recycled
+	tail   int     // length of the tail, the last elements of each row
+	other  bool    // the mask is true outside the tail instead of in it
+	routed bool    // the elements are choices that the model makes, or masks of them
+	even   bool    // the share is exact, and so is that of the inverted mask
 }
 
 type contentKind int
@@ -31,6 +32,7 @@ const (
 	filled                            // a share of the elements is value
 	tailMask                          // true, or 1, in the tail of each row: the last elements
 	tailLeft                          // value everywhere but in the tail of each row
+	choices                           // indices, each one of value many that are equally likely
 )
 
 // contentsOf returns what is known about the contents of v.
@@ -103,6 +105,21 @@ func (in *interpreter) madeBy(name string, a arguments) contents {
 		if v, ok := number(a.or(1, "fill_value", nil)); ok {
 			return contents{kind: sameNumber, value: v}
 		}
+	case "torch.argmax", "torch.argmin":
+		return chosenAlong(first, a.or(1, "dim", nil))
+	case "torch.multinomial":
+		return chosenAlong(first, -1)
+	case "torch.any":
+		own, _ := in.contentsOf(first)
+		return own.anyAlong(first, a.or(1, "dim", nil))
+	case "torch.nn.functional.one_hot":
+		if own, ok := in.contentsOf(a.or(0, "tensor", nil)); ok && own.kind == choices {
+			return own.choosing("==")
+		}
+	case "torch.randint":
+		if least, most, ok := randomBounds(a, "low", "high"); ok && most > least {
+			return contents{kind: choices, value: float64(most - least)}
+		}
 	case "torch.where":
 		return in.chosenFrom(first, a.or(1, "", nil), a.or(2, "", nil))
 	case "torch.bernoulli", "torch.logical_not", "torch.clone":
@@ -122,6 +139,12 @@ func (in *interpreter) calledOn(self value, own contents, name string, a argumen
 	case own.tailed() && name == "index_select" && a.or(0, "dim", nil) == 0:
 		return own
 	case own.tailed() && !sameRows[name]:
+	case name == "argmax" || name == "argmin":
+		return chosenAlong(self, a.or(0, "dim", nil))
+	case name == "multinomial":
+		return chosenAlong(self, -1)
+	case name == "any":
+		return own.anyAlong(self, a.or(0, "dim", nil))
 	case sameContents[name]:
 		return own
 	case comparisons[name] != "":
@@ -241,6 +264,9 @@ func (c contents) against(op string, x float64) contents {
 	if c.tailed() {
 		return c.tailAgainst(op, x)
 	}
+	if c.kind == choices {
+		return c.choosing(op)
+	}
 	share, ok := 0.0, false
 	switch less := op == "<" || op == "<="; {
 	case c.kind == uniform && (less || op == ">" || op == ">="):
@@ -261,7 +287,40 @@ func (c contents) against(op string, x float64) contents {
 	if !ok {
 		return contents{}
 	}
-	return contents{kind: randomMask, share: share}
+	return contents{kind: randomMask, share: share, routed: c.routed}
+}
+
+// choosing returns the contents of a comparison of choices with one of them.
+func (c contents) choosing(op string) contents {
+	switch op {
+	case "==":
+		return contents{kind: randomMask, share: 1 / c.value, routed: c.routed}
+	case "!=":
+		return contents{kind: randomMask, share: 1 - 1/c.value, routed: c.routed}
+	}
+	return contents{}
+}
+
+// chosenAlong returns the contents of argmax and multinomial along a dimension: choices of the model.
+func chosenAlong(self, dim value) contents {
+	size := sizeOfAny(self)
+	i, ok := dim.(int)
+	if i < 0 {
+		i += len(size)
+	}
+	if !ok || i < 0 || i >= len(size) {
+		return contents{}
+	}
+	return contents{kind: choices, value: float64(size[i]), routed: true}
+}
+
+// anyAlong returns the contents of mask.any(dim), for independent elements.
+func (c contents) anyAlong(self, dim value) contents {
+	along := chosenAlong(self, dim)
+	if c.kind != randomMask || along.kind == 0 {
+		return contents{}
+	}
+	return contents{kind: randomMask, share: 1 - math.Pow(1-c.share, along.value), routed: c.routed}
 }
 
 // deviations lists how far the number of selected elements is from its mean, in standard deviations, in
@@ -278,10 +337,38 @@ func (in *interpreter) selected(mask value) (n int, known bool) {
 	if !ok || c.kind != randomMask {
 		return 0, false
 	}
+	if c.routed {
+		in.note("how many elements each choice of the model gets is not known; they are assumed to be spread evenly")
+	}
 	z := deviations[in.result.Updates%len(deviations)]
 	if c.even {
 		z = 0
 	}
 	mean, spread := c.share*float64(c.numel), math.Sqrt(c.share*(1-c.share)*float64(c.numel))
 	return min(max(int(math.Round(mean+z*spread)), 1), c.numel), true
+}
+
+// nonzeroOf implements t.nonzero(as_tuple).
+func nonzeroOf(in *interpreter, t *shadow.Tensor, a arguments) value {
+	tuple, _ := a.or(0, "as_tuple", false).(bool)
+	return in.nonzero(t, tuple)
+}
+
+// nonzero returns the positions of the elements of a mask that are true, in one tensor or in one for each dimension.
+func (in *interpreter) nonzero(mask *shadow.Tensor, tuple bool) value {
+	n, known := in.selected(mask)
+	if !known {
+		in.note("the number of elements that this mask selects is not known; all are counted, which is the maximum")
+		in.result.Masks = true
+		if n = mask.Numel(); in.NoneSelected {
+			n = 1
+		}
+	}
+	at := mask.Nonzero(n).Hold()
+	if !tuple {
+		return at
+	}
+	out := tensorTuple(at.Unbind(1))
+	at.Drop()
+	return out
 }

@@ -406,6 +406,12 @@ func tensorFlatten(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	if to < 0 {
 		to += t.Dim()
 	}
+	if from < 0 {
+		from += t.Dim()
+	}
+	if t.Dim() == 0 {
+		return t.Reshape(1).Hold()
+	}
 	d := append(sizeValue(nil), sizeOf(t)[:from]...)
 	n := 1
 	for i := from; i <= to; i++ {

@@ -147,6 +147,9 @@ func made(name string) func(*interpreter, arguments) value {
 		switch name {
 		case "randint":
 			t.dtype = shadow.Int64
+			if least, most, ok := randomBounds(a, "low", "high"); ok && most > least {
+				t.least, t.most = least, most-1
+			}
 			for _, v := range append(append([]value(nil), a.pos...), a.or(-1, "size", nil)) {
 				switch v := v.(type) {
 				case *list:
@@ -182,8 +185,9 @@ func made(name string) func(*interpreter, arguments) value {
 			t.dtype = shadow.DType(dt)
 		}
 		if t.size == nil {
-			in.randomSize(a)
-			return unknown{}
+			if t.size, t.loose = in.randomSizes(a); t.size == nil {
+				return unknown{}
+			}
 		}
 		in.measure(t.size)
 		return in.placedOn(t, a)
@@ -192,7 +196,7 @@ func made(name string) func(*interpreter, arguments) value {
 
 // placedOn returns a new tensor on the device that the arguments or the script choose.
 func (in *interpreter) placedOn(t *hostTensor, a arguments) value {
-	if d, ok := a.get(-1, "device"); ok && d != nil && deviceOf(d) == "cuda" || !ok && in.device == "cuda" {
+	if d := a.or(-1, "device", nil); d != nil && deviceOf(d) == "cuda" || d == nil && in.device == "cuda" {
 		there := in.onto(t)
 		if trained, _ := a.or(-1, "requires_grad", false).(bool); trained {
 			there.SetTrained(true)
@@ -249,13 +253,14 @@ func newTensor(in *interpreter, a arguments) value {
 	t := &hostTensor{dtype: shadow.Float32}
 	switch v := a.or(0, "data", nil).(type) {
 	case *hostTensor:
-		t.size, t.dtype = v.size, v.dtype
+		t.size, t.dtype, t.loose = v.size, v.dtype, v.loose
 	case int:
 		t.size, t.dtype = []int{}, shadow.Int64
 	case float64:
 		t.size = []int{}
 	case *list:
 		t.size, t.dtype = nested(v)
+		t.loose = v.loose
 	case *place:
 		t.size, t.dtype = []int{}, shadow.Int64
 	default:
@@ -443,6 +448,7 @@ func joinedHost(l *list, dim int) value {
 	if out == nil {
 		return unknown{}
 	}
+	out.loose = anyLoose(l.items)
 	return out
 }
 

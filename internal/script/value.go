@@ -68,8 +68,10 @@ type list struct {
 	refs
 	items  []value
 	tuple  bool
-	opaque bool // one of transformers' Cache classes, which is not a list for isinstance
-	unseen bool // made from unknown items, so it is empty only here
+	opaque bool    // one of transformers' Cache classes, which is not a list for isinstance
+	unseen bool    // made from unknown items, so it is empty only here
+	most   int     // maxlen of a deque; 0 for no limit
+	loose  *random // the random number that its length is the most of; nil if its length is exact
 }
 
 func (l *list) release() {
@@ -92,6 +94,7 @@ type dict struct {
 	table   bool          // the columns of a dataset
 	batch   bool          // a batch of an unknown dataset, which may also be a tuple
 	sized   bool          // a batch whose tensors already have the right size
+	names   bool          // the variables of a scope, as globals() returns them
 	missing value         // makes values for missing keys, if set
 	index   map[value]int // position of each key, if there are many
 }
@@ -187,6 +190,7 @@ type class struct {
 	name   string
 	bases  []value
 	attrs  dict
+	data   bool     // it is a dataclass
 	fields []string // annotated names in order: the fields of a dataclass
 	types  map[string]pysrc.Expr
 }
@@ -197,12 +201,13 @@ type instance struct {
 	class   *class
 	attrs   dict
 	buffers map[string]bool // attributes set by register_buffer
+
+	before, after []*hookHandle // hooks around its forward
 }
 
 func (o *instance) release() {
 	if o.last() {
-		dropAll(o.attrs.vals)
-		o.attrs.vals, o.attrs.keys, o.attrs.index = nil, nil, nil
+		o.attrs.release()
 	}
 }
 
@@ -296,6 +301,9 @@ type hostTensor struct {
 	size   []int
 	dtype  shadow.DType
 	causal bool // an upper triangular mask
+
+	least, most int     // bounds of its random integers; both 0 if unknown
+	loose       *random // the random number that its size is the most of; nil if its size is exact
 }
 
 // dtypeValue is a dtype such as torch.float32.

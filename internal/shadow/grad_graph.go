@@ -11,9 +11,14 @@ import "slices"
 
 // GradGraph is the graph of the gradients that one backward computed.
 type GradGraph struct {
-	w     *World
-	nodes []gradNode
+	w        *World
+	nodes    []gradNode
+	computed bool
 }
+
+// Computed reports whether the graph contains a convolution whose weight is the result of other ops, such as one that
+// is scaled in each forward. The graph of its gradients is larger than what is kept here.
+func (graph *GradGraph) Computed() bool { return graph.computed }
 
 // gradNode is the backward of one node, recorded as an op of the graph.
 type gradNode struct {
@@ -60,6 +65,7 @@ func (w *World) keepIncoming(n *node, in []*Tensor) {
 // never depends on a bias.
 func (graph *GradGraph) add(n *node, kept *Tensor) {
 	step := gradNode{of: n, kept: kept}
+	graph.computed = graph.computed || n.name == "ConvolutionBackward0" && n.next[1].computed()
 	product := slices.ContainsFunc(n.next, func(e edge) bool { return e.matrix() != nil })
 	for _, e := range n.next {
 		switch leaf := e.matrix(); {
@@ -83,6 +89,15 @@ func (e edge) matrix() *Tensor {
 		return nil
 	}
 	return to.leaf
+}
+
+// computed reports whether an edge leads to a result of other ops than autocast's casts.
+func (e edge) computed() bool {
+	to := e.to
+	for to != nil && to.name == "ToCopyBackward0" {
+		to = to.next[0].to
+	}
+	return to != nil && to.leaf == nil
 }
 
 // computesLeaf reports whether the current backward computes the gradient of the node's weight.

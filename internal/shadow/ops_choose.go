@@ -136,7 +136,7 @@ func (t *Tensor) Extreme(op string, keep bool, dim int) (values, indices *Tensor
 func (t *Tensor) ExtremeAll(op string) *Tensor {
 	n := t.w.record("MaxBackward1", t)
 	self := n.save(t)
-	out := t.reduce(op, allDims(t.size), false, t.dtype)
+	out := t.reduce("a"+op, allDims(t.size), false, t.dtype) // unlike max along a dimension, it keeps no indices
 	result := n.save(out)
 	n.backward(func(g *Tensor) []*Tensor { // mask * (grad / mask.sum())
 		x, v := self.get(), result.get()
@@ -274,6 +274,9 @@ func (g *Tensor) repeatGrad(times []int, size Shape) *Tensor {
 			shape = shape.Append(k)
 		case k == 1:
 			shape = shape.Append(size.d[i-lead])
+		case size.d[i-lead] == 1: // PyTorch keeps this dimension, which has no effect on the memory
+			dims = append(dims, shape.n)
+			shape = shape.Append(k)
 		default:
 			dims = append(dims, shape.n)
 			shape = shape.Append(k).Append(size.d[i-lead])
@@ -285,5 +288,8 @@ func (g *Tensor) repeatGrad(times []int, size Shape) *Tensor {
 	split := g.ReshapeAs(shape)
 	out := split.reduce("sum", dims, false, g.dtype)
 	dropTemporaries(split)
+	if out.size != size {
+		out.size, out.stride = size, size.contiguous()
+	}
 	return out
 }

@@ -181,9 +181,13 @@ func (t *Tensor) AvgPool2d(kernel int, c Conv) *Tensor {
 	return t.Resampled("avg_pool2d", c.alongHeight(t.size.d[2], kernel), c.out(t.size.d[3], kernel), true)
 }
 
-// UpsampleBicubic is F.interpolate(t, size, mode="bicubic") of float32 images. Whatever the layout of its argument, the
+// UpsampleBicubic is F.interpolate(t, size, mode="bicubic"). Autocast casts its argument to float32. Whatever the layout of its argument, the
 // result and the gradient are channels first, and the kernel for the gradient works on a row-major copy.
 func (t *Tensor) UpsampleBicubic(height, width int) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor { return t.upsampleBicubic(height, width) })
+}
+
+func (t *Tensor) upsampleBicubic(height, width int) *Tensor {
 	w := t.w
 	n := w.record("UpsampleBicubic2DBackward0", t)
 	w.Op("upsample_bicubic2d")
@@ -199,6 +203,11 @@ func (t *Tensor) UpsampleBicubic(height, width int) *Tensor {
 		return inputGrads(dx)
 	})
 	return n.result(out, t)
+}
+
+// Upsample is F.interpolate(t, size) of images, to a larger or a smaller size. Autocast casts its argument to float32.
+func (t *Tensor) Upsample(height, width int) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor { return t.Resampled("upsample2d", height, width, false) })
 }
 
 // Resampled returns an image with another height and width: the result of average pooling, which saves its input, or of

@@ -233,8 +233,13 @@ func (t *Tensor) keepsOutput(op, node string) *Tensor {
 	return n.result(out, t)
 }
 
-// withLayout allocates a gradient computed from g and a saved tensor.
+// withLayout allocates a gradient computed from g and a saved tensor. It has g's layout, except for activations whose
+// kernel is called with the saved tensor first (TORCH_META_FUNC in native/Activation.cpp).
 func (g *Tensor) withLayout(op string, other *Tensor) *Tensor {
+	switch op {
+	case "relu_backward", "threshold_backward", "leaky_relu_backward":
+		return other.binary(op, g, g.dtype)
+	}
 	return g.binary(op, other, g.dtype)
 }
 

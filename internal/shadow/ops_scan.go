@@ -139,3 +139,53 @@ func (t *Tensor) Tril() *Tensor { return t.plain("tril", t.dtype) }
 
 // Not is ~t for a mask.
 func (t *Tensor) Not() *Tensor { return t.plain("bitwise_not", t.dtype) }
+
+// Cumprod is t.cumprod(dim). Autocast casts its argument to float32. The gradient assumes that no element is zero (cumprod_backward in FunctionsManual.cpp).
+func (t *Tensor) Cumprod(dim int) *Tensor {
+	return t.inFloat32(func(t *Tensor) *Tensor { return t.cumprod(dim) })
+}
+
+func (t *Tensor) cumprod(dim int) *Tensor {
+	n := t.w.record("CumprodBackward0", t)
+	self := n.save(t)
+	out := t.cumsum()
+	if t.Numel() == t.size.d[t.size.at(dim)] {
+		t.w.kernelScratch(t.w.Rules.Scan(t.Numel(), int(t.dtype.Bytes())))
+	}
+	result := n.save(out)
+	one := t.size.d[t.size.at(dim)] == 1
+	n.backward(func(g *Tensor) []*Tensor {
+		if one {
+			return inputGrads(g)
+		}
+		scaled := result.get().Mul(g).Hold()
+		zero := self.get().Pointwise("eq", Bool).Hold()
+		some := zero.reduce("any", allDims(zero.size), false, Bool).Hold()
+		some.Item()
+		some.Drop()
+		first := scaled.Pointwise("flip", g.dtype).Hold()
+		sums := first.Pointwise("cumsum", g.dtype).Hold()
+		last := sums.Pointwise("flip", g.dtype).Hold()
+		sums.Drop()
+		first.Drop()
+		dx := last.Div(self.get())
+		last.Drop()
+		zero.Drop()
+		scaled.Drop()
+		return inputGrads(dx)
+	})
+	return n.result(out, t)
+}
+
+// SearchSorted is torch.searchsorted or bucketize: a position for each of the values.
+func (t *Tensor) SearchSorted(values *Tensor, dt DType) *Tensor {
+	w := t.w
+	w.Op("searchsorted")
+	out := w.Empty(values.size, dt)
+	done, doneValues := w.rowMajor(t), w.rowMajor(values)
+	doneValues()
+	done()
+	w.Launch(out, values)
+	dropTemporaries(t, values)
+	return out
+}

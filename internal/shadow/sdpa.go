@@ -122,10 +122,10 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	n.save(lse)
 	n.save(out)
 	dropTemporaries(lse)
-	n.backward(func(*Tensor) []*Tensor {
+	n.backward(func(g *Tensor) []*Tensor {
 		q, k := sq.get(), sk.get()
 		w.attentionCost(a.like(q, k), Efficient, 5)
-		return w.efficientBackward(q, k, sv.get(), mask, n.needsGrad(3))
+		return w.efficientBackward(g, q, k, sv.get(), mask, n.needsGrad(3))
 	})
 	return n.result(out)
 }
@@ -139,8 +139,13 @@ func (n *node) logSumExp(size Shape) *Tensor {
 	return n.w.Empty(size, Float32)
 }
 
-func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) []*Tensor {
+// efficientBackward expects the gradient with tokens before heads, and copies it otherwise.
+func (w *World) efficientBackward(g, q, k, v *Tensor, mask *saved, maskGrad bool) []*Tensor {
 	w.Op("_scaled_dot_product_efficient_attention_backward")
+	var copied *storage
+	if !sameStrides(g.size, g.stride, bshd(g.size)) {
+		copied = w.alloc(g.Bytes())
+	}
 	dq := w.emptyStrided(q.size, bshd(q.size), q.dtype)
 	dk := w.emptyStrided(k.size, bshd(k.size), k.dtype)
 	dv := w.emptyStrided(v.size, bshd(v.size), v.dtype)
@@ -152,6 +157,7 @@ func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) [
 	work := w.alloc(w.kernelBytes(w.Rules.EfficientBackward(Attention{Query: q, Key: k}.numbers())))
 	w.release(delta)
 	w.release(work)
+	w.release(copied)
 	return inputGrads(dq, dk, dv, dm)
 }
 
