@@ -80,8 +80,12 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 func (in *interpreter) unseen() int { return unseenIterations + 2*max(in.Accumulation, 1) }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
-	before := in.result.Updates
+	before, assumed, statements := in.result.Updates, in.assumed, in.statements
 	for i := 0; ; i++ {
+		limit := maxIterations
+		if !literal(s.Test) && in.assumed == assumed && in.statements-statements < maxStatements/2 { // it ends as in Python
+			limit = maxRange
+		}
 		test := in.eval1(s.Test)
 		yes, known := truth(test)
 		drop(test)
@@ -90,7 +94,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 		}
 		updates := in.result.Updates - before
 		generates := in.scope().yield != nil // for a generator, the loop that consumes its values is shortened instead
-		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxIterations || !known && i >= 1 {
+		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= limit || !known && i >= 1 {
 			return goOn
 		}
 		switch sig := in.block(s.Body); sig {
@@ -100,4 +104,13 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return sig
 		}
 	}
+}
+
+// literal reports whether a loop's condition is a literal, as in while True.
+func literal(test pysrc.Expr) bool {
+	switch test.(type) {
+	case *pysrc.Const, *pysrc.Number:
+		return true
+	}
+	return false
 }
