@@ -37,6 +37,38 @@ func sortBytes(n, bits, single, tile int) uint64 {
 	return bytes
 }
 
+// pairTiles is the number of items per block by the size of the keys, if they are sorted with 64-bit values.
+var pairTiles = map[int]int{1: 3456, 2: 5632, 4: 5376, 8: onesweepTile}
+
+// keyTile is the number of items per block if 64-bit keys are sorted alone.
+const keyTile = 5760
+
+// SortPairs returns the workspace of DeviceRadixSort::SortPairs over n keys of width bytes and 64-bit values, of more
+// than one block sorts.
+func (r Rules) SortPairs(n, width int) Figure {
+	bytes := func(tile int) uint64 {
+		sum := uint64(width*256*8) + uint64(CeilDiv(n, tile))*256*4 + 256 + 255
+		if width > 1 {
+			sum += align256(uint64(n*width)) + align256(uint64(n)*8)
+		}
+		return sum
+	}
+	return r.between(Sorting, bytes(pairTiles[width]), bytes(largestTile), bytes(smallestTile))
+}
+
+// SortRowNumbers returns the workspace of DeviceRadixSort::SortKeys over n 64-bit keys, of which at most eight bits are
+// compared.
+func (r Rules) SortRowNumbers(n int) Figure {
+	bytes := func(tile int) uint64 { return 256*8 + uint64(CeilDiv(n, tile))*256*4 + 256 + 255 }
+	return r.between(Sorting, bytes(keyTile), bytes(largestTile), bytes(smallestTile))
+}
+
+// SortSegments returns the workspace of DeviceSegmentedRadixSort::SortPairs over n keys of width bytes and 64-bit values: a
+// second buffer of both.
+func (r Rules) SortSegments(n, width int) Figure {
+	return exactly(align256(uint64(n*width)) + align256(uint64(n)*8) + 255)
+}
+
 // Scan returns the workspace of a running sum over n numbers of width bytes each.
 func (r Rules) Scan(n, width int) Figure { return r.scan(n, scanTile, width) }
 

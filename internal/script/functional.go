@@ -26,7 +26,7 @@ func registerFunctional() {
 	for _, name := range []string{
 		"gather", "index_select", "masked_fill", "clamp", "logsumexp", "norm", "std", "var", "min", "amax", "amin", "prod",
 		"abs", "log", "sqrt", "rsqrt", "pow", "square", "reciprocal", "neg", "cos", "sin", "sign", "isnan", "isinf", "isfinite", "logical_not", "round", "floor", "ceil",
-		"topk", "sort", "argsort", "cumsum", "flip", "roll", "tril", "triu", "repeat_interleave", "split", "chunk", "unbind", "flatten", "squeeze", "unsqueeze",
+		"topk", "sort", "argsort", "msort", "cumsum", "flip", "roll", "tril", "triu", "repeat_interleave", "split", "chunk", "unbind", "flatten", "squeeze", "unsqueeze",
 		"transpose", "permute", "reshape", "any", "all", "add", "sub", "mul", "div", "matmul", "mm", "bmm", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum",
 		"logical_and", "logical_or", "where", "argmin", "clone", "bernoulli", "log1p", "expm1", "erf", "relu", "count_nonzero", "dot", "t",
 	} {

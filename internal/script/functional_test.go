@@ -160,6 +160,31 @@ func TestEinsum(t *testing.T) {
 	}
 }
 
+// TestSort compares allocations with those of the real PyTorch on the stand-in. The first is the argument.
+func TestSort(t *testing.T) {
+	for _, c := range []struct {
+		code string
+		want []uint64
+	}{
+		{"torch.zeros(128, 196, device='cuda').sort(dim=1)", []uint64{100352, 200704, 1568}},
+		{"torch.argsort(torch.zeros(128, 196, device='cuda'), dim=1)", []uint64{100352, 200704, 1568}},
+		{"torch.sort(torch.zeros(128, 196, device='cuda', dtype=torch.bfloat16), -1, descending=True)", []uint64{50176, 200704, 1568}},
+		{"torch.sort(torch.zeros(100000, device='cuda', dtype=torch.int64))", []uint64{800000, 800000, 800000, 1639423}},
+		{"torch.sort(torch.zeros(100000, device='cuda'))", []uint64{400000, 800000, 800000, 1228287}},
+		{"torch.msort(torch.zeros(300000, device='cuda', dtype=torch.uint8))", []uint64{300000, 2400000, 2400000, 91647}},
+		{"torch.sort(torch.zeros(8, 10000, device='cuda', dtype=torch.float16))", []uint64{160000, 640000, 640000, 640000, 160000, 819967, 16895}},
+		{"torch.sort(torch.zeros(200, 5000, device='cuda'), dim=1)", []uint64{4000000, 8000000, 8000000, 12000255}},
+		{"torch.zeros(5000, 8, device='cuda').sort(0)", []uint64{160000, 320000, 160000, 160000, 320000, 320000, 320000, 160000, 496895, 9727}},
+		{"torch.zeros(20, 5000, device='cuda').t().sort(0)", []uint64{400000, 800000, 800000, 800000, 400000, 1228287, 20991}},
+		{"torch.zeros(2, 1000000, device='cuda').sort()", []uint64{8000000, 16000000, 8000000, 12200191, 12200191}},
+	} {
+		got, notes := allocations(t, "import torch\n"+c.code+"\n")
+		if !slices.Equal(got[1:], c.want) || len(notes) > 0 {
+			t.Errorf("%s makes %v, want %v; notes %v", c.code, got[1:], c.want, notes)
+		}
+	}
+}
+
 // TestChunk checks that chunks have the same sizes as in PyTorch: the last one is smaller.
 func TestChunk(t *testing.T) {
 	got, notes := allocations(t, `

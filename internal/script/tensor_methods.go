@@ -92,7 +92,7 @@ func registerMoreMethods() {
 		"relu_": plain((*shadow.Tensor).ReLUInPlace), "addcmul_": writes, "addcdiv_": writes, "clamp_min_": writes, "sqrt_": writes, "log1p_": writes, "exp_": writes, "neg_": writes, "sign_": writes,
 		"index_copy_": writes, "index_fill_": writes, "bernoulli_": writes, "random_": writes,
 		"requires_grad": requiresGrad, "new_empty": newLike, "new_full": newFull, "new_tensor": newTensorLike, "subtract": other("-"), "multiply": other("*"), "divide": other("/"), "true_divide": other("/"),
-		"argsort": tensorArgsort, "swapaxes": tensorTranspose, "is_contiguous": func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} },
+		"argsort": tensorArgsort, "sort": tensorSort, "msort": tensorMsort, "swapaxes": tensorTranspose, "is_contiguous": func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} },
 		"softplus": plain((*shadow.Tensor).Softplus), "count_nonzero": tensorCount,
 	} {
 		tensorMethods[name] = f
@@ -236,9 +236,41 @@ func tensorTopK(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return valuesAndIndices(values, indices)
 }
 
-func tensorArgsort(in *interpreter, t *shadow.Tensor, _ arguments) value {
-	in.note("the temporary memory of sorting is not counted")
-	return t.Plain("argsort", shadow.Int64).Hold()
+// sortedAlong sorts along the argument dim, by default the last dimension. Of sort(stable, dim), stable is a keyword.
+func sortedAlong(t *shadow.Tensor, a arguments) (values, indices *shadow.Tensor, ok bool) {
+	dim, ok := a.or(0, "dim", -1).(int)
+	if !ok || t.Dim() > 0 && (dim >= t.Dim() || dim < -t.Dim()) {
+		return nil, nil, false
+	}
+	values, indices = t.SortAlong(dim)
+	return values, indices, true
+}
+
+func tensorSort(in *interpreter, t *shadow.Tensor, a arguments) value {
+	values, indices, ok := sortedAlong(t, a)
+	if !ok {
+		return in.lost(t, "sort")
+	}
+	return valuesAndIndices(values, indices)
+}
+
+// tensorMsort implements torch.msort, which sorts along the first dimension.
+func tensorMsort(in *interpreter, t *shadow.Tensor, _ arguments) value {
+	values, indices, ok := sortedAlong(t, arguments{pos: []value{0}})
+	if !ok {
+		return in.lost(t, "msort")
+	}
+	indices.Hold().Drop()
+	return values.Hold()
+}
+
+func tensorArgsort(in *interpreter, t *shadow.Tensor, a arguments) value {
+	values, indices, ok := sortedAlong(t, a)
+	if !ok {
+		return in.lost(t, "argsort")
+	}
+	values.Hold().Drop()
+	return indices.Hold()
 }
 
 func tensorCumsum(_ *interpreter, t *shadow.Tensor, a arguments) value {

@@ -62,24 +62,6 @@ func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
 	return out
 }
 
-// Sort is torch.sort of integers in one dimension: values and their former
-// indices. Up to 4096 elements are copied to the results and sorted in place;
-// longer inputs go through CUB.
-func (t *Tensor) Sort() (values, indices *Tensor) {
-	w, n := t.w, t.Numel()
-	w.Op("sort")
-	values = w.Empty(t.size, t.dtype)
-	indices = w.Empty(t.size, Int64)
-	places := w.alloc(uint64(n) * 8)
-	if n > 4096 {
-		w.kernelScratch(w.Rules.Sort(n, 64))
-	}
-	w.release(places)
-	w.Launch(t, values, indices)
-	dropTemporaries(t)
-	return values, indices
-}
-
 // Rows is t[index] for a one-dimensional index. Its gradient adds rows to zeros.
 func (t *Tensor) Rows(index *Tensor) *Tensor {
 	w := t.w
