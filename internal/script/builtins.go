@@ -69,6 +69,7 @@ var register = sync.OnceFunc(func() {
 	registerTorch()
 	registerPatterns()
 	registerNumPy()
+	registerNumPyFunctions()
 	registerParsers()
 	registerTrainer()
 	registerSentences()

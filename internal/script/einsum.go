@@ -34,7 +34,7 @@ func einsum(in *interpreter, a arguments) value {
 		in.noteTensors("einsum", a)
 		return unknown{}
 	}
-	return e.run(operands).Hold()
+	return in.World.Autocasted(operands, e.run).Hold()
 }
 
 // einsumOf is an equation for given operands. Each dimension of an ellipsis has a letter too, from firstHidden on.

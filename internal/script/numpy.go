@@ -18,7 +18,7 @@ func registerNumPy() {
 	}
 	natives["numpy.array"] = newTensor
 	natives["numpy.asarray"] = newTensor
-	natives["numpy.arange"] = made("arange")
+	natives["numpy.arange"] = arrayRange
 	natives["numpy.linspace"] = linspace(shadow.Float64)
 	natives["numpy.stack"] = alongAxis(stackedOf)
 	natives["numpy.concatenate"] = alongAxis(concatenated(shadow.Cat))
@@ -147,4 +147,14 @@ func padSequence(_ *interpreter, a arguments) value {
 		size = []int{len(l.items), longest}
 	}
 	return &hostTensor{size: size, dtype: dt}
+}
+
+// arrayRange implements numpy.arange, whose floating-point numbers have 64 bits.
+func arrayRange(in *interpreter, a arguments) value {
+	v := made("arange")(in, a)
+	_, typed := a.get(-1, "dtype")
+	if h, ok := v.(*hostTensor); ok && h.dtype.Floating() && !typed {
+		h.dtype = shadow.Float64
+	}
+	return v
 }
