@@ -2,7 +2,11 @@
 
 package script
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // NumPy arrays are treated as host tensors. Scripts use them to make random data.
 
@@ -153,8 +157,13 @@ func padSequence(_ *interpreter, a arguments) value {
 func arrayRange(in *interpreter, a arguments) value {
 	v := made("arange")(in, a)
 	_, typed := a.get(-1, "dtype")
-	if h, ok := v.(*hostTensor); ok && h.dtype.Floating() && !typed {
+	if h, ok := v.(*hostTensor); ok && !typed && slices.ContainsFunc(append(a.pos, a.named...), isFloat) {
 		h.dtype = shadow.Float64
 	}
 	return v
+}
+
+func isFloat(v value) bool {
+	_, ok := v.(float64)
+	return ok
 }
