@@ -136,7 +136,7 @@ func activation(f func(*shadow.Tensor) *shadow.Tensor) func(*interpreter, argume
 // relu implements F.relu(input, inplace).
 func relu(in *interpreter, a arguments) value {
 	x, ok := card(a, 0, "input")
-	if inPlace, _ := a.or(1, "inplace", false).(bool); ok && inPlace && x.RequiresGrad() {
+	if inPlace, _ := a.or(1, "inplace", false).(bool); ok && inPlace {
 		return x.ActivationInPlace("threshold").Hold()
 	}
 	return activation((*shadow.Tensor).ReLU)(in, a)
