@@ -70,6 +70,7 @@ var register = sync.OnceFunc(func() {
 	registerPatterns()
 	registerNumPy()
 	registerNumPyFunctions()
+	registerWeightNorm()
 	registerParsers()
 	registerTrainer()
 	registerSentences()

@@ -28,11 +28,16 @@ func (c Conv) span(kernel int) int { return max(c.Dilation, 1)*(kernel-1) + 1 }
 
 // out returns the width of the output.
 func (c Conv) out(in, kernel int) int {
-	stride, padding := c.Stride, c.Padding
-	if c.wide.Differs {
-		stride, padding = c.wide.Stride, c.wide.Padding
-	}
+	stride, padding := c.width()
 	return (in+2*padding-c.span(kernel))/stride + 1
+}
+
+// width returns stride and padding along the width.
+func (c Conv) width() (stride, padding int) {
+	if c.wide.Differs {
+		return c.wide.Stride, c.wide.Padding
+	}
+	return c.Stride, c.Padding
 }
 
 // alongHeight returns the height of the output. A signal has none.
