@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"snug/internal/kernel"
 	"snug/internal/shadow"
 )
 
@@ -113,7 +112,7 @@ func (e einsumOf) complete(count map[rune]int, result string, explicit bool, hid
 			e.all = append(e.all, c)
 		}
 	}
-	return e, len(e.all) <= kernel.MaxDims
+	return e, len(e.all) <= shadow.MaxDims
 }
 
 // labelsOf returns the labels of a term with the given number of dimensions. An ellipsis stands for the last of the

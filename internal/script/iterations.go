@@ -24,7 +24,7 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	drop(over)
 	defer drop(it)
 	before, fetched, last := in.result.Updates, in.fetched, false
-	held := newGrower(in.World.Trace)
+	held := grower{held: in.World.Growth()}
 	for i := 0; ; i++ {
 		if held.next(); !last && (it.size < 0 || !held.grows(i)) && in.enough(it, i, in.result.Updates-before, fetched) {
 			if it.skip == nil || !it.skip() {

@@ -111,3 +111,26 @@ func TestListsOfConfig(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// TestGrowingLoop checks that a loop whose buffer grows is followed until the buffer is full.
+func TestGrowingLoop(t *testing.T) {
+	const program = `
+import torch
+w = torch.zeros(4, device="cuda", requires_grad=True)
+opt = torch.optim.SGD([w], lr=1.0)
+kept = []
+for i in range(STEPS):
+    (w * 2).sum().backward()
+    opt.step()
+    opt.zero_grad()
+    if len(kept) < 12:
+        kept.append(torch.zeros(1 << 20, device="cuda"))
+`
+	for steps, want := range map[string]int{"8": 8, "2000": 12} {
+		got, _ := allocations(t, strings.Replace(program, "STEPS", steps, 1))
+		got = slices.DeleteFunc(got, func(n uint64) bool { return n != 4<<20 })
+		if len(got) != want {
+			t.Errorf("%s steps: %d tensors are kept, want %d", steps, len(got), want)
+		}
+	}
+}
