@@ -90,6 +90,7 @@ var register = sync.OnceFunc(func() {
 	registerImages()
 	registerActivations()
 	registerMethods()
+	registerCounts()
 	registerScatter()
 	registerShaping()
 	registerFiles()

@@ -24,6 +24,7 @@ func TestAllocations(t *testing.T) {
 			"m = weight_norm(nn.Conv1d(4, 6, 3)).cuda()\nm(torch.zeros(2, 4, 10, device='cuda'))\n",
 			[]uint64{24, 288, 24, 320, 288, 24, 384},
 		},
+		"counts": {"x = torch.bincount(torch.zeros(1000, dtype=torch.long, device='cuda'), minlength=361).view(19, 19).diag()\n", []uint64{8000, 8, 8, 2888, 152}},
 		"relu into a view": {
 			"x = torch.zeros(2, 4, 8, 8, device='cuda', requires_grad=True)\nF.relu(F.instance_norm(x), inplace=True).sum().backward()\n",
 			[]uint64{2048, 2048, 32, 32, 4, 4, 2048, 2048, 2048, 2048, 2048},
