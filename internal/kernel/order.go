@@ -3,7 +3,7 @@
 package kernel
 
 // MaxDims is the maximum number of dimensions of a simulated tensor.
-const MaxDims = 6
+const MaxDims = 8
 
 // Dims are the sizes of dimensions, or their strides in elements.
 type Dims [MaxDims]int

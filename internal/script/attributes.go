@@ -123,6 +123,9 @@ func (in *interpreter) instanceAttr(o *instance, name string) value {
 	if v, owner := o.class.find(name); owner != nil {
 		return in.methodOf(o, v)
 	}
+	if p := o.parametrized(name); p != nil {
+		return in.invoke(p, arguments{})
+	}
 	switch name {
 	case "training":
 		if isModule(o) {

@@ -54,6 +54,7 @@ var register = sync.OnceFunc(func() {
 	natives["builtins.vars"] = varsOf
 	natives["random.randint"] = randomInteger(0)
 	natives["random.randrange"] = randomInteger(1)
+	natives["random.Random"] = newGenerator
 	natives["snug.load_model"] = loadModel
 	natives["snug.load_reference"] = loadReference
 	natives["snug.loads"] = sawModelNamed
@@ -68,6 +69,8 @@ var register = sync.OnceFunc(func() {
 	registerTorch()
 	registerPatterns()
 	registerNumPy()
+	registerNumPyFunctions()
+	registerWeightNorm()
 	registerParsers()
 	registerNames()
 	registerTrainer()
@@ -89,6 +92,7 @@ var register = sync.OnceFunc(func() {
 	registerVolumes()
 	registerActivations()
 	registerMethods()
+	registerCounts()
 	registerScatter()
 	registerShaping()
 	registerFiles()

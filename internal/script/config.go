@@ -45,19 +45,53 @@ func (c *configValue) change(a arguments) {
 			c.attention = kind
 			continue
 		}
-		switch v := a.named[i].(type) {
-		case int:
-			c.changed[name] = float64(v)
-		case float64, bool, string:
-			if !notOfConfig[name] {
-				c.changed[name] = v
-			}
-		case *dict:
-			if name == "id2label" && !v.open && len(v.keys) > 0 {
-				c.changed["num_labels"] = float64(len(v.keys))
-			}
+		if d, ok := a.named[i].(*dict); ok && name == "id2label" && !d.open && len(d.keys) > 0 {
+			c.changed["num_labels"] = float64(len(d.keys))
+		} else if v, ok := asKey(a.named[i]); ok && !notOfConfig[name] {
+			c.changed[name] = v
 		}
 	}
+}
+
+// asKey returns v as it would be in a config.json: a number, a text, a switch or a list of them.
+func asKey(v value) (any, bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case float64, bool, string:
+		return v, true
+	case *list:
+		out := make([]any, len(v.items))
+		for i, x := range v.items {
+			k, ok := asKey(x)
+			if !ok {
+				return nil, false
+			}
+			out[i] = k
+		}
+		return out, !v.unseen && !v.opaque
+	}
+	return nil, false
+}
+
+// fromKey returns the value of a key of a config.json.
+func fromKey(v any) value {
+	switch v := v.(type) {
+	case float64:
+		if v == float64(int(v)) {
+			return int(v)
+		}
+		return v
+	case bool, string, nil:
+		return v
+	case []any:
+		out := &list{}
+		for _, x := range v {
+			out.items = append(out.items, fromKey(x))
+		}
+		return out
+	}
+	return unknown{}
 }
 
 // notOfConfig lists the arguments of from_pretrained that are not keys of a configuration.
@@ -86,14 +120,7 @@ func (c *configValue) get(in *interpreter, name string) value {
 			return unknown{}
 		}
 	}
-	if n, isNumber := v.(float64); isNumber && n == float64(int(n)) {
-		return int(n)
-	}
-	switch v.(type) {
-	case float64, bool, string, nil:
-		return v
-	}
-	return unknown{}
+	return fromKey(v)
 }
 
 // keys returns the configuration without the script's changes.

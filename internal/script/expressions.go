@@ -233,11 +233,17 @@ func (in *interpreter) comprehension(e *pysrc.Comprehension) value {
 	var out value
 	if e.Kind == "dict" {
 		d := &dict{}
-		in.clauses(e.Clauses, func() { key := in.eval1(e.Elt); d.set(key, in.eval1(e.Value)) })
+		in.clauses(e.Clauses, func(copied bool) bool {
+			if !copied {
+				key := in.eval1(e.Elt)
+				d.set(key, in.eval1(e.Value))
+			}
+			return !copied
+		})
 		out = d
 	} else {
 		l := &list{}
-		l.unseen = !in.clauses(e.Clauses, func() { in.grow(1); l.items = append(l.items, in.eval1(e.Elt)) })
+		l.unseen = !in.clauses(e.Clauses, func(copied bool) bool { return in.appendTo(l, e.Elt, copied) })
 		if e.Kind == "set" {
 			l.unite()
 		}
@@ -248,10 +254,30 @@ func (in *interpreter) comprehension(e *pysrc.Comprehension) value {
 	return out
 }
 
-// clauses runs element for each iteration of a comprehension. It reports whether its iterable is known.
-func (in *interpreter) clauses(cs []pysrc.Clause, element func()) bool {
+// appendTo appends the value of an element to a list, or a copy of the last item if that is a number. It reports whether
+// it did.
+func (in *interpreter) appendTo(l *list, element pysrc.Expr, copied bool) bool {
+	if copied {
+		switch l.items[len(l.items)-1].(type) {
+		case int, float64, bool, *place, unknown:
+		default:
+			return false
+		}
+	}
+	in.grow(1)
+	if copied {
+		l.items = append(l.items, l.items[len(l.items)-1])
+	} else {
+		l.items = append(l.items, in.eval1(element))
+	}
+	return true
+}
+
+// clauses runs element for each iteration of a comprehension. It reports whether its iterable is known. After maxRange
+// iterations, elements are copied.
+func (in *interpreter) clauses(cs []pysrc.Clause, element func(copied bool) bool) bool {
 	if len(cs) == 0 {
-		element()
+		element(false)
 		return true
 	}
 	c := cs[0]
@@ -264,8 +290,15 @@ func (in *interpreter) clauses(cs []pysrc.Clause, element func()) bool {
 	defer drop(it)
 	for i := 0; !it.data || i < maxIterations; i++ {
 		v, ok := it.next()
-		if !ok || i > maxRange {
+		if !ok {
 			return true
+		}
+		if i > maxRange {
+			drop(v)
+			if len(cs) > 1 || len(c.Ifs) > 0 || !element(true) {
+				return true
+			}
+			continue
 		}
 		in.store(c.Target, v)
 		if in.holds(c.Ifs) {

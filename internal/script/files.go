@@ -89,8 +89,27 @@ func decodes(decode func(*interpreter, string) (any, error)) func(*interpreter, 
 			in.sizesOfFile(out, f.path)
 			in.switchesOfFile(out)
 		}
-		return out
+		return in.objectsHooked(out, a.or(-1, "object_hook", nil))
 	}
+}
+
+// objectsHooked calls json.load's object_hook for each dict, inner dicts first.
+func (in *interpreter) objectsHooked(v, hook value) value {
+	if hook == nil || isUnknown(hook) {
+		return v
+	}
+	switch v := v.(type) {
+	case *list:
+		for i, x := range v.items {
+			v.items[i] = in.objectsHooked(x, hook)
+		}
+	case *dict:
+		for i, x := range v.vals {
+			v.vals[i] = in.objectsHooked(x, hook)
+		}
+		return in.invoke(hook, arguments{pos: []value{v}})
+	}
+	return v
 }
 
 func decodeJSON(_ *interpreter, text string) (v any, err error) {

@@ -3,7 +3,9 @@
 package script
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"snug/internal/kernel"
@@ -126,11 +128,34 @@ y = torch.zeros(4, dtype=torch.long, device="cuda")
 	}
 }
 
-// TestEinsum checks that only equations computable as one product of two tensors are accepted.
+// TestEinsum checks the layout of torch.einsum's result, as in PyTorch 2.11: a copy is made only of one whose dimensions
+// are not in order.
 func TestEinsum(t *testing.T) {
-	for equation, want := range map[string]bool{"nc,ck->nk": true, "nc,nc->n": true, "bhid, bhjd -> bhij": true, "ij->ji": false, "nc,ck,kd->nd": false, "nc,ck->n": false, "...c,ck->...k": false} {
-		if _, ok := parseEinsum(equation); ok != want {
-			t.Errorf("%s: %v", equation, ok)
+	sizes := map[rune]string{'b': "2", 'c': "3", 't': "4", 's': "5", 'h': "6", 'n': "7", 'i': "8", 'j': "9", 'd': "10", 'k': "12", 'm': "13"}
+	for equation, inOrder := range map[string]bool{
+		"bct,bcs->bts": true, "bts,bcs->bct": true, "bhid,bhjd->bhij": true, "bhij,bhjd->bhid": true, "bhij,bhjd->bihd": false, "ij,jk->ki": true, "ij,jk": true,
+		"bij,jk->bki": false, "bi,bj->bji": true, "i,j->ij": true, "bij,bj->bi": true, "bnd,kd->bnk": true, "kd,bnd->bnk": true, "bnd,kd->bkn": false,
+		"bij,bjk,bkm->bim": true, "bij->bji": false, "bij->bi": true, "ij->": true, "nct,cm->nmt": false, "...ij,...jk->...ik": true, "...c,ck->...k": true, "nc,ck->n": true,
+	} {
+		terms, _, _ := strings.Cut(equation, "->")
+		var operands []string
+		for _, term := range strings.Split(terms, ",") {
+			size := ""
+			for _, c := range strings.ReplaceAll(term, "...", "bh") {
+				size += sizes[c] + ", "
+			}
+			operands = append(operands, "torch.zeros("+size+`device="cuda")`)
+		}
+		program := fmt.Sprintf("import torch\nx = torch.einsum(%q, %s)\n", equation, strings.Join(operands, ", "))
+		before, notes := allocations(t, program)
+		after, _ := allocations(t, program+"x = x.contiguous()\n")
+		if got := len(after) == len(before); got != inOrder || len(notes) > 0 {
+			t.Errorf("%s: in order: %v, notes %v", equation, got, notes)
+		}
+	}
+	for _, equation := range []string{"ii->i", "ij,jk->il", "ij,jk,kl"} {
+		if _, notes := allocations(t, fmt.Sprintf("import torch\ntorch.einsum(%q, torch.zeros(4, 4, device='cuda'), torch.zeros(4, 4, device='cuda'))\n", equation)); len(notes) != 1 {
+			t.Errorf("%s: notes %v", equation, notes)
 		}
 	}
 }

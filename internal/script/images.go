@@ -79,16 +79,17 @@ func convTranspose2d(in *interpreter, a arguments) value {
 	if !ok || !okW {
 		return unknown{}
 	}
-	stride, okS := side(a.or(3, "stride", 1))
-	padding, okP := side(a.or(4, "padding", 0))
-	more, okM := side(a.or(5, "output_padding", 0))
+	strideH, strideW, okS := pair(a.or(3, "stride", 1))
+	padH, padW, okP := pair(a.or(4, "padding", 0))
+	moreH, moreW, okM := pair(a.or(5, "output_padding", 0))
 	groups, okG := a.or(6, "groups", 1).(int)
 	dilation, okD := side(a.or(7, "dilation", 1))
-	if !okS || !okP || !okM || !okG || !okD || dilation != 1 || weight.Size(3) != weight.Size(2) {
-		in.note("only convolutions with square kernels and without dilation are followed")
+	if !okS || !okP || !okM || !okG || !okD {
+		in.note("a convolution with settings that are not known, or with another dilation in each direction, is not followed")
 		return unknown{}
 	}
-	return x.ConvTranspose2d(weight, optional(a, 2, "bias"), shadow.Conv{Stride: stride, Padding: padding, Groups: groups}, more).Hold()
+	c := shadow.Conv{Stride: strideH, Padding: padH, Dilation: dilation, Groups: groups}.Across(strideW, padW)
+	return x.ConvTranspose2d(weight, optional(a, 2, "bias"), c, [2]int{moreH, moreW}).Hold()
 }
 
 // conv1d implements F.conv1d(input, weight, bias, stride, padding, dilation, groups).

@@ -38,6 +38,7 @@ type interpreter struct {
 	crops       [][2]int                 // heights and widths of the images that torchvision's crops make
 	afterwards  []afterwards             // calls that follow the next backward pass
 	statements  int
+	assumed     int // number of conditions that were assumed to be false
 	evaluated   int // number of expressions so far
 	listed      int // number of items in all lists made so far
 	searched    int // number of values searched for lists that contain themselves

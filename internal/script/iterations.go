@@ -25,9 +25,10 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	defer drop(it)
 	steps, fetched, last := in.newSteps(), in.fetched, false
 	defer steps.end(in)
+	held := grower{held: in.World.Growth()}
 	for i := 0; ; i++ {
 		steps.next(in)
-		if !last && in.enough(it, i, steps, fetched) {
+		if held.next(); !last && (it.size < 0 || !held.grows(i)) && in.enough(it, i, steps, fetched) {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
@@ -119,10 +120,14 @@ func (in *interpreter) enough(it *iterator, i int, steps *stepCount, fetched int
 func (in *interpreter) unseen() int { return unseenIterations + 2*max(in.Accumulation, 1) }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
-	steps := in.newSteps()
+	steps, assumed, statements := in.newSteps(), in.assumed, in.statements
 	defer steps.end(in)
 	for i := 0; ; i++ {
 		steps.next(in)
+		limit := maxIterations
+		if !literal(s.Test) && in.assumed == assumed && in.statements-statements < maxStatements/2 { // it ends as in Python
+			limit = maxRange
+		}
 		test := in.eval1(s.Test)
 		yes, known := truth(test)
 		drop(test)
@@ -130,8 +135,8 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return in.block(s.Else)
 		}
 		updates := steps.updates
-		generates := in.scope().yield != nil // as in enough
-		if !generates && !in.Whole && updates >= 2*enoughUpdates && steps.repeats(i) || updates == 0 && i >= maxIterations || !known && i >= 1 {
+		generates := in.scope().yield != nil // for a generator, the loop that consumes its values is shortened instead
+		if !generates && !in.Whole && updates >= 2*enoughUpdates && steps.repeats(i) || updates == 0 && i >= limit || !known && i >= 1 {
 			return goOn
 		}
 		switch sig := in.block(s.Body); sig {
@@ -141,4 +146,13 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return sig
 		}
 	}
+}
+
+// literal reports whether a loop's condition is a literal, as in while True.
+func literal(test pysrc.Expr) bool {
+	switch test.(type) {
+	case *pysrc.Const, *pysrc.Number:
+		return true
+	}
+	return false
 }

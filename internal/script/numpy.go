@@ -3,7 +3,7 @@
 package script
 
 import (
-	"math"
+	"slices"
 
 	"snug/internal/shadow"
 )
@@ -20,14 +20,9 @@ func registerNumPy() {
 	} {
 		natives["numpy."+name] = f.make
 	}
-	for _, name := range []string{"sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "tanh", "floor", "ceil", "abs"} {
-		natives["numpy."+name] = elementwise(name)
-	}
-	natives["numpy.clip"] = firstArray
-	constants["numpy.pi"], constants["numpy.e"], constants["numpy.newaxis"] = math.Pi, math.E, nil
 	natives["numpy.array"] = newTensor
 	natives["numpy.asarray"] = newTensor
-	natives["numpy.arange"] = made("arange")
+	natives["numpy.arange"] = arrayRange
 	natives["numpy.linspace"] = linspace(shadow.Float64)
 	natives["numpy.stack"] = alongAxis(stackedOf)
 	natives["numpy.concatenate"] = alongAxis(concatenated(shadow.Cat))
@@ -177,24 +172,17 @@ func padSequence(_ *interpreter, a arguments) value {
 	return &hostTensor{size: append(size, samples[0].size[1:]...), dtype: dt, loose: padded(samples)}
 }
 
-// elementwise implements NumPy's functions of one number, for a number or an array.
-func elementwise(name string) func(*interpreter, arguments) value {
-	return func(in *interpreter, a arguments) value {
-		if f := natives["math."+name]; f != nil {
-			if _, ok := asFloat(a.or(0, "x", nil)); ok {
-				v, _ := asFloat(f(in, arguments{pos: a.pos[:1]}))
-				return v
-			}
-		}
-		return firstArray(in, a)
+// arrayRange implements numpy.arange, whose floating-point numbers have 64 bits.
+func arrayRange(in *interpreter, a arguments) value {
+	v := made("arange")(in, a)
+	_, typed := a.get(-1, "dtype")
+	if h, ok := v.(*hostTensor); ok && !typed && slices.ContainsFunc(append(a.pos, a.named...), isFloat) {
+		h.dtype = shadow.Float64
 	}
+	return v
 }
 
-// firstArray returns an array of the first argument's size.
-func firstArray(_ *interpreter, a arguments) value {
-	h, ok := a.or(0, "a", nil).(*hostTensor)
-	if !ok {
-		return unknown{}
-	}
-	return &hostTensor{size: h.size, dtype: h.dtype}
+func isFloat(v value) bool {
+	_, ok := v.(float64)
+	return ok
 }

@@ -109,6 +109,7 @@ func (in *interpreter) ifs(s *pysrc.If) signal {
 	yes, known := decided(s.Test, test)
 	drop(test)
 	if !known {
+		in.assumed++
 		in.at = s.At()
 		if mentions(s.Then, touching) && !mentions(s.Else, touching) || mentions(s.Then, touching) != mentions(s.Else, touching) {
 			in.note("whether this condition holds is not known; it is assumed to be false")

@@ -89,7 +89,7 @@ func (w *World) toFloat32(t *Tensor) *Tensor {
 // to the first and drops them in reverse; arguments passed from Python are held until the op returns.
 func (w *World) autocasted(args []*Tensor, run func(a []*Tensor) *Tensor) *Tensor {
 	var space [4]*Tensor
-	cast := space[:len(args)]
+	cast := append(space[:0], args...)
 	mark := w.pin(args...)
 	for i := len(args) - 1; i >= 0; i-- {
 		cast[i] = w.toAutocastType(args[i])
@@ -98,4 +98,13 @@ func (w *World) autocasted(args []*Tensor, run func(a []*Tensor) *Tensor) *Tenso
 	out := run(cast)
 	w.unpin(mark)
 	return out
+}
+
+// Autocasted runs a function of PyTorch that autocast runs in 16 bits and that consists of other ops, to which autocast
+// does not apply then.
+func (w *World) Autocasted(args []*Tensor, run func(a []*Tensor) *Tensor) *Tensor {
+	return w.autocasted(args, func(a []*Tensor) (out *Tensor) {
+		w.withAutocast(None, func() { out = run(a) })
+		return out
+	})
 }

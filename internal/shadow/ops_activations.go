@@ -10,9 +10,13 @@ func (t *Tensor) Activation(op string) *Tensor { return t.keepsInput(op, op) }
 // ActivationInPlace is an activation in place whose gradient is computed from its result: relu_, leaky_relu_, elu_,
 // hardtanh_. The result uses the memory of the argument.
 func (t *Tensor) ActivationInPlace(op string) *Tensor {
-	view := t.fn != nil && t.fn.name == "ViewBackward0"
-	n := t.w.record(op, t)
-	t.w.Op(op + "_")
+	return t.activateInPlace(op, op+"_", op+"_backward")
+}
+
+func (t *Tensor) activateInPlace(name, op, backward string) *Tensor {
+	view := t.viewsAll()
+	n := t.w.record(name, t)
+	t.w.Op(op)
 	t.w.Launch(t)
 	if n == nil {
 		return t
@@ -21,11 +25,25 @@ func (t *Tensor) ActivationInPlace(op string) *Tensor {
 	result := n.save(out)
 	n.backward(func(g *Tensor) []*Tensor {
 		if view {
-			return inputGrads(g.throughSlice(op+"_backward", result.get()))
+			return inputGrads(g.throughSlice(backward, result.get()))
 		}
-		return inputGrads(g.withLayout(op+"_backward", result.get()))
+		return inputGrads(g.withLayout(backward, result.get()))
 	})
-	return n.result(out, t)
+	if out = n.result(out, t); view {
+		return out.stridedAgain()
+	}
+	return out
+}
+
+// viewsAll reports whether t is a view of all elements of another tensor, so that writing to it changes that tensor's history.
+func (t *Tensor) viewsAll() bool { return t.fn != nil && t.fn.name == "ViewBackward0" }
+
+// stridedAgain is the history of a view after it was written to: it is a view of the whole tensor, whose gradient is a copy.
+func (t *Tensor) stridedAgain() *Tensor {
+	return t.view("AsStridedBackward0", t.size, t.stride, func(g *Tensor) *Tensor {
+		g.w.Op("new_zeros")
+		return g.w.Empty(g.size, g.dtype)
+	})
 }
 
 // throughSlice is the backward of autograd's CopySlices, the history of a view that was written to: the gradient of the
@@ -44,6 +62,7 @@ func (g *Tensor) throughSlice(op string, saved *Tensor) *Tensor {
 // ActivationOverCopy is an activation in place whose gradient needs the argument, which is copied first: silu_, mish_,
 // hardswish_.
 func (t *Tensor) ActivationOverCopy(op string) *Tensor {
+	view := t.viewsAll()
 	n := t.w.record(op, t)
 	if n == nil {
 		t.w.Op(op + "_")
@@ -57,8 +76,16 @@ func (t *Tensor) ActivationOverCopy(op string) *Tensor {
 	t.w.Op(op + "_")
 	t.w.Launch(t)
 	out := t.alias(t.size, t.stride)
-	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout(op+"_backward", self.get())) })
-	return n.result(out, t)
+	n.backward(func(g *Tensor) []*Tensor {
+		if view {
+			return inputGrads(g.throughSlice(op+"_backward", self.get()))
+		}
+		return inputGrads(g.withLayout(op+"_backward", self.get()))
+	})
+	if out = n.result(out, t); view {
+		return out.stridedAgain()
+	}
+	return out
 }
 
 // GLU is F.glu: half of t along a dimension times the sigmoid of the other half.

@@ -28,11 +28,16 @@ func (c Conv) span(kernel int) int { return max(c.Dilation, 1)*(kernel-1) + 1 }
 
 // out returns the width of the output.
 func (c Conv) out(in, kernel int) int {
-	stride, padding := c.Stride, c.Padding
-	if c.wide.Differs {
-		stride, padding = c.wide.Stride, c.wide.Padding
-	}
+	stride, padding := c.width()
 	return (in+2*padding-c.span(kernel))/stride + 1
+}
+
+// width returns stride and padding along the width.
+func (c Conv) width() (stride, padding int) {
+	if c.wide.Differs {
+		return c.wide.Stride, c.wide.Padding
+	}
+	return c.Stride, c.Padding
 }
 
 // alongHeight returns the height of the output. A signal has none.
@@ -65,6 +70,16 @@ func (t *Tensor) signal(c Conv) *Tensor {
 	return t
 }
 
+// plainSignal pins an image, and copies it first if it was made of a signal that is not contiguous, so that no permuted signal
+// is taken for an image with channels last.
+func (w *World) plainSignal(x *Tensor, c Conv) *Tensor {
+	if c.line {
+		x = x.inLayout(false)
+		w.pin(x)
+	}
+	return x
+}
+
 // dropImages drops the images that were made of signals.
 func (c Conv) dropImages(images ...*Tensor) {
 	if c.line {
@@ -82,7 +97,9 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	n := w.record("ConvolutionBackward0", t, weight, bias)
 	input, filter := n.save(t), n.save(weight)
 	w.Op("convolution")
-	x, kernels := t.image(c), weight.image(c)
+	signal := w.pin()
+	given, kernels := t.image(c), weight.image(c)
+	x := w.plainSignal(given, c)
 	last := x.channelsLast() || kernels.channelsLast()
 	size := Dims(x.size.d[0], kernels.size.d[0], c.alongHeight(x.size.d[2], kernels.size.d[2]), c.out(x.size.d[3], kernels.size.d[3]))
 	out := w.emptyStrided(size, layout(size, last), t.dtype)
@@ -91,7 +108,8 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	w.convScratch(c.product(kernel.FProp, x.size, kernels.size, t.dtype, last))
 	w.unpin(mark)
 	w.convWork(out, x, kernels)
-	c.dropImages(x, kernels)
+	w.unpin(signal)
+	c.dropImages(given, kernels)
 	n.backward(func(g *Tensor) []*Tensor { return convolutionBackward(n, g, input.get(), filter.get(), bias != nil, c) })
 	return n.result(out.signal(c), t, weight, bias)
 }
@@ -146,7 +164,9 @@ func patchProduct(kind kernel.ConvKind, x, weight Shape, dt DType) kernel.Conv {
 func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Tensor {
 	w := g.w
 	var dx, dw, db *Tensor
-	g, x, weight = g.image(c), x.image(c), weight.image(c)
+	signal := w.pin()
+	g, given, weight := g.image(c), x.image(c), weight.image(c)
+	x = w.plainSignal(given, c)
 	dy := g
 	if last := x.channelsLast(); g.channelsLast() != last {
 		dy = g.inLayout(last)
@@ -164,7 +184,8 @@ func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Te
 	if bias && n.needsGrad(2) {
 		db = g.reduce("sum", []int{0, 2, 3}, false, g.dtype)
 	}
-	c.dropImages(g, x, weight)
+	w.unpin(signal)
+	c.dropImages(g, given, weight)
 	return inputGrads(dx.signal(c), dw.signal(c), db)
 }
 

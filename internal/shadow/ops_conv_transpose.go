@@ -6,18 +6,20 @@ import "snug/internal/kernel"
 
 // ConvTranspose2d is F.conv_transpose2d(t, weight, bias): cuDNN runs the kernel for a convolution's input gradient, and
 // in the backward pass the convolution itself (aten/src/ATen/native/cudnn/ConvShared.cpp). c is that convolution;
-// more is the output_padding. Autocast casts all three tensors.
-func (t *Tensor) ConvTranspose2d(weight, bias *Tensor, c Conv, more int) *Tensor {
+// more is the output_padding of height and width. Autocast casts all three tensors.
+func (t *Tensor) ConvTranspose2d(weight, bias *Tensor, c Conv, more [2]int) *Tensor {
 	return t.w.autocasted([]*Tensor{t, weight, bias}, func(a []*Tensor) *Tensor { return a[0].convTranspose(a[1], a[2], c, more) })
 }
 
-func (t *Tensor) convTranspose(weight, bias *Tensor, c Conv, more int) *Tensor {
+func (t *Tensor) convTranspose(weight, bias *Tensor, c Conv, more [2]int) *Tensor {
 	w := t.w
 	n := w.record("ConvolutionBackward0", t, weight, bias)
 	input, filter := n.save(t), n.save(weight)
 	w.Op("convolution")
-	grown := func(in, kernel int) int { return (in-1)*c.Stride - 2*c.Padding + kernel + more }
-	size := Dims(t.size.d[0], weight.size.d[1]*c.Groups, grown(t.size.d[2], weight.size.d[2]), grown(t.size.d[3], weight.size.d[3]))
+	stride, padding := c.width()
+	height := (t.size.d[2]-1)*c.Stride - 2*c.Padding + c.span(weight.size.d[2]) + more[0]
+	width := (t.size.d[3]-1)*stride - 2*padding + c.span(weight.size.d[3]) + more[1]
+	size := Dims(t.size.d[0], weight.size.d[1]*c.Groups, height, width)
 	out := convInputGrad(t, size, weight, c)
 	w.convWork(t, out, weight)
 	n.backward(func(g *Tensor) []*Tensor {

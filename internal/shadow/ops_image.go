@@ -92,16 +92,7 @@ func (t *Tensor) like(o *Tensor) *Tensor { return t.inLayout(o.channelsLast()) }
 
 // ReLUInPlace is relu_: the result uses the memory of the argument.
 func (t *Tensor) ReLUInPlace() *Tensor {
-	n := t.w.record("ReluBackward0", t)
-	t.w.Op("relu_")
-	t.w.Launch(t)
-	if n == nil {
-		return t
-	}
-	out := t.alias(t.size, t.stride)
-	result := n.save(out)
-	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout("threshold_backward", result.get())) })
-	return n.result(out, t)
+	return t.activateInPlace("ReluBackward0", "relu_", "threshold_backward")
 }
 
 // AddInPlace is t += o.

@@ -199,7 +199,7 @@ func (g *Tensor) restore(size Shape, dims []int, keep bool) *Tensor {
 
 // sortedDims resolves and sorts reduced dimensions.
 func sortedDims(size Shape, dims []int) []int {
-	var flag [maxDims]bool
+	var flag [MaxDims]bool
 	for _, d := range dims {
 		flag[size.at(d)] = true
 	}

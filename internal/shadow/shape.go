@@ -8,7 +8,8 @@ import (
 	"snug/internal/kernel"
 )
 
-const maxDims = kernel.MaxDims
+// MaxDims is the maximum number of dimensions of a tensor.
+const MaxDims = kernel.MaxDims
 
 // Shape holds the sizes or strides of a tensor's dimensions. It is a value: copying one allocates nothing.
 type Shape struct {
@@ -95,7 +96,7 @@ func isContiguous(size, stride Shape) bool {
 // isDense is is_non_overlapping_and_dense: some order of the dimensions is
 // contiguous.
 func isDense(size, stride Shape) bool {
-	var order [maxDims]int
+	var order [MaxDims]int
 	n := 0
 	for i := range size.n {
 		if size.d[i] == 1 {

@@ -224,6 +224,9 @@ func (r *run) setLiger(l *script.Liger) {
 // adapt adds adapters to a model that is already on the card.
 func (r *run) adapt(n script.Net, a script.Adapters) error {
 	made, ok := n.(*net)
+	if ok && made.builder.Adapted() { // the setup's adapters, which were added when the model was built
+		return nil
+	}
 	if err := r.setAdapters(a); err != nil || !ok {
 		return err
 	}
