@@ -5,6 +5,7 @@ package script
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 )
 
@@ -56,8 +57,59 @@ func (c *configValue) change(a arguments) {
 			if name == "id2label" && !v.open && len(v.keys) > 0 {
 				c.changed["num_labels"] = float64(len(v.keys))
 			}
+			c.changeTo(name, v)
+		case *list:
+			c.changeTo(name, v)
 		}
 	}
+}
+
+// changeTo sets a key to a list or an object, if all of it is known.
+func (c *configValue) changeTo(name string, v value) {
+	if plain, ok := plainValue(v); ok && !notOfConfig[name] {
+		c.changed[name] = plain
+	}
+}
+
+// plainValue converts a value to what a config.json holds, and reports whether all of it is known.
+func plainValue(v value) (any, bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case float64, bool, string, nil:
+		return v, true
+	case *list:
+		if v.opaque || v.unseen {
+			return nil, false
+		}
+		out := []any{}
+		for _, x := range v.items {
+			plain, ok := plainValue(x)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, plain)
+		}
+		return out, true
+	case *dict:
+		if v.open || v.record {
+			return nil, false
+		}
+		out := map[string]any{}
+		for i, k := range v.keys {
+			plain, ok := plainValue(v.vals[i])
+			key, text := k.(string)
+			if n, whole := k.(int); whole {
+				key, text = strconv.Itoa(n), true
+			}
+			if !ok || !text {
+				return nil, false
+			}
+			out[key] = plain
+		}
+		return out, true
+	}
+	return nil, false
 }
 
 // notOfConfig lists the arguments of from_pretrained that are not keys of a configuration.
@@ -86,12 +138,25 @@ func (c *configValue) get(in *interpreter, name string) value {
 			return unknown{}
 		}
 	}
-	if n, isNumber := v.(float64); isNumber && n == float64(int(n)) {
-		return int(n)
-	}
-	switch v.(type) {
-	case float64, bool, string, nil:
+	return configItem(v)
+}
+
+// configItem converts a value of a config.json to Python's.
+func configItem(v any) value {
+	switch v := v.(type) {
+	case float64:
+		if v == float64(int(v)) {
+			return int(v)
+		}
 		return v
+	case bool, string, nil:
+		return v
+	case []any:
+		out := &list{}
+		for _, x := range v {
+			out.items = append(out.items, configItem(x))
+		}
+		return out
 	}
 	return unknown{}
 }
