@@ -83,6 +83,8 @@ type Facts struct {
 	// Cap is the key of the config that caps attention scores, which transformers' sdpa ignores, or "". The cap is on
 	// unless the key is null.
 	Cap string
+	// Bare means that scripts may use the model without a head, which none of the heads above is.
+	Bare bool
 	// ByToken means that the model runs a loop over tokens.
 	ByToken bool
 	// Faster names packages with kernels that transformers uses for the model if they are installed. They are not
@@ -186,7 +188,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
 	"convnext": {
-		make: newConvNext, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
+		make: newConvNext, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
 		Blocks: []string{"convnext.encoder.stages"}, Output: "classifier", Suggested: []string{"pwconv1", "pwconv2"},
 	},
 	"deberta-v2": {
@@ -202,11 +204,11 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"kv_a_proj_with_mqa", "kv_b_proj"}, Experts: true, Dims: Dims{7168, 128, 61},
 	},
 	"deit": {
-		make: newDeiT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
+		make: newDeiT, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"deit.layers"}, Output: "classifier", Suggested: qv,
 	},
 	"dinov2": {
-		make: newDINOv2, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: ImageNetSide},
+		make: newDINOv2, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: ImageNetSide},
 		Blocks: []string{"dinov2.encoder.layer"}, Output: "classifier", Suggested: []string{"query", "value"},
 	},
 	"distilbert": {
@@ -454,7 +456,7 @@ var families = map[string]Facts{
 		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"segformer": {
-		make: newSegformer, Heads: []string{SemanticSegmentation, ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: segformerSide},
+		make: newSegformer, Bare: true, Heads: []string{SemanticSegmentation, ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: segformerSide},
 		Blocks: []string{"segformer.stages"}, Suggested: qv,
 	},
 	"seed_oss": {
@@ -478,7 +480,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{3072, 24, 30},
 	},
 	"swin": {
-		make: newSwin, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
+		make: newSwin, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
 		Blocks: []string{"swin.encoder.layers"}, Output: "classifier", Suggested: qv,
 	},
 	"t5": {
@@ -486,7 +488,7 @@ var families = map[string]Facts{
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 8, 6},
 	},
 	"vit": {
-		make: newViT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
+		make: newViT, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
 	},
 	"whisper": {

@@ -148,7 +148,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 
 // check returns an error for a run that no model of the type supports.
 func (f Facts) check(name string, run Run) error {
-	if !slices.Contains(f.Heads, run.Head) {
+	if bare := f.Bare && run.Head == Encoder && run.Calling != nil; !bare && !slices.Contains(f.Heads, run.Head) {
 		return refuse("model.head", "%s is trained as %s, not as %q", name, either(f.Heads), run.Head)
 	}
 	if err := run.checkUnsloth(name, f); err != nil {

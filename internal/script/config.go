@@ -34,6 +34,21 @@ func newConfig(a arguments) *configValue {
 	return c
 }
 
+// otherType returns what a configuration class begins with if it is for another type of model than the setup's; nil if it
+// is for the setup's, or a part of it.
+func (in *interpreter) otherType(class string) map[string]any {
+	_, last, _ := cutLast(class)
+	return in.ofType(knownType(strings.TrimSuffix(last, "Config")))
+}
+
+// ofType is otherType for the name of a type.
+func (in *interpreter) ofType(kind string) map[string]any {
+	if in.Config == nil || kind == "" || kind == in.Config["model_type"] {
+		return nil
+	}
+	return map[string]any{"model_type": kind}
+}
+
 // copied implements copy.deepcopy of a configuration.
 func (c *configValue) copied() *configValue {
 	return &configValue{own: c.own, changed: maps.Clone(c.changed), attention: c.attention}

@@ -50,7 +50,9 @@ func (in *interpreter) callName(path string, a arguments) value {
 		return in.newNetwork(path, "", a)
 	case configClass(path):
 		in.loads(path, "", a)
-		return newConfig(a)
+		c := newConfig(a)
+		c.own = in.otherType(path)
+		return c
 	case outputClass(path) && len(a.pos) == 0:
 		return recordOf(in, a)
 	case visionModel(path, a) != "" && in.survey != nil && !in.survey.known:
@@ -73,7 +75,12 @@ func (in *interpreter) callName(path string, a arguments) value {
 			if method == "from_pretrained" {
 				return in.namedConfig(a)
 			}
-			return newConfig(a)
+			c := newConfig(a)
+			if kind, ok := a.or(0, "model_type", nil).(string); ok && method == "for_model" {
+				delete(c.changed, "model_type")
+				c.own = in.ofType(kind)
+			}
+			return c
 		}
 	}
 	if !harmless(path) {
@@ -274,6 +281,9 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	n.loading.Head = in.headOf(n.loading.Class)
 	if kind, ok := a.or(-1, "attn_implementation", nil).(string); ok {
 		n.loading.Attention = kind
+	}
+	if pools, ok := a.or(-1, "add_pooling_layer", nil).(bool); ok {
+		n.config.changed["add_pooling_layer"] = pools // an argument of the constructors of models without a head
 	}
 	n.loading.Quantized = quantization(in, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {

@@ -4,6 +4,7 @@ package script
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"snug/internal/family"
@@ -14,6 +15,7 @@ import (
 type network struct {
 	refs
 	net      Net
+	fields   []Field // tensors of its batches
 	here     bool // created on the card
 	dtype    shadow.DType
 	casted   shadow.DType // dtype that it was cast to before it was moved to the card
@@ -70,6 +72,9 @@ func (n *network) there(in *interpreter) Net {
 	if n.waits {
 		n.net.ToCard()
 		n.away, n.waits = false, false
+	}
+	if n.fields == nil {
+		n.fields = n.net.Fields()
 	}
 	return n.net
 }
@@ -358,7 +363,7 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	} else {
 		embeds = nil
 	}
-	b, made := in.modelBatch(a)
+	b, made := in.modelBatch(n, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
@@ -399,7 +404,7 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 
 // modelBatch converts the arguments of a model's forward to a batch; made lists the tensors copied to the card
 // for it.
-func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.Tensor) {
+func (in *interpreter) modelBatch(n *network, a arguments) (b family.Batch, made []*shadow.Tensor) {
 	take := func(i int, name string) *shadow.Tensor {
 		v, ok := a.get(i, name)
 		if !ok || v == nil {
@@ -436,7 +441,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	if b.Labels == nil {
 		b.Labels, b.Ends = take(-1, "start_positions"), take(-1, "end_positions")
 	}
-	first, tokens := cmp.Or(b.IDs, b.Pixels, b.Sound), !in.images() && !in.takesSound()
+	first, tokens := cmp.Or(b.IDs, b.Pixels, b.Sound), !n.takes("pixel_values") && !n.takes("input_features", "input_values")
 	if first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
@@ -448,10 +453,10 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 			b.IDs = made[len(made)-1]
 		}
 	}
-	if in.images() && b.Pixels == nil {
+	if n.takes("pixel_values") && b.Pixels == nil {
 		b.Pixels, b.IDs = b.IDs, nil
 	}
-	if in.takesSound() && b.Sound == nil {
+	if n.takes("input_features", "input_values") && b.Sound == nil {
 		b.Sound, b.IDs = b.IDs, nil
 	}
 	return b, made
@@ -462,9 +467,9 @@ func (in *interpreter) images() bool {
 	return len(in.Fields) > 0 && in.Fields[0].Name == "pixel_values"
 }
 
-// takesSound reports whether the model's input is sound.
-func (in *interpreter) takesSound() bool {
-	return len(in.Fields) > 0 && (in.Fields[0].Name == "input_features" || in.Fields[0].Name == "input_values")
+// takes reports whether the model's input has one of these names.
+func (n *network) takes(names ...string) bool {
+	return len(n.fields) > 0 && slices.Contains(names, n.fields[0].Name)
 }
 
 // record returns transformers' ModelOutput, which takes ownership of the tensors.

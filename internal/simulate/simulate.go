@@ -280,6 +280,11 @@ func runWatched(s *setup.Setup, o Options) (*Result, error) {
 	}
 	plain.Model.Classes = s.Script.Classes()
 	plain.Script, plain.Model.Head, plain.Accumulation, plain.Checkpointing = nil, s.TrainedHead(), res.Micros(s), s.Recomputes()
+	if name, _ := plain.Model.Config["model_type"].(string); name != "" {
+		if facts, ok := family.FactsOf(name); ok && facts.Bare && plain.Model.Head == family.Encoder { // a model without a head has no loss
+			plain.Model.Head = facts.Heads[0]
+		}
+	}
 	if p := s.ComputesIn(); p != s.Precision {
 		plain.Precision, plain.Weights = p, ""
 	}
