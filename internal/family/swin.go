@@ -68,6 +68,7 @@ func newSwin(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 		m.layers, first = append(m.layers, s), first+depth
 	}
+	c.defaulted("hidden_size", dim) // the configuration computes it
 	m.norm = b.LayerNorm(m.prefix("swin")+"layernorm", dim, true)
 	if run.Head == Encoder {
 		m.unpooled = !c.Bool("add_pooling_layer", true)

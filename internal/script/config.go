@@ -34,19 +34,23 @@ func newConfig(a arguments) *configValue {
 	return c
 }
 
-// otherType returns what a configuration class begins with if it is for another type of model than the setup's; nil if it
-// is for the setup's, or a part of it.
-func (in *interpreter) otherType(class string) map[string]any {
+// otherType returns the configuration that a class with these arguments makes if it is for another type of model than the
+// setup's; nil if it is for the setup's, or a part of it.
+func (in *interpreter) otherType(class string, a arguments) map[string]any {
 	_, last, _ := cutLast(class)
-	return in.ofType(knownType(strings.TrimSuffix(last, "Config")))
+	return in.ofType(knownType(strings.TrimSuffix(last, "Config")), a)
 }
 
 // ofType is otherType for the name of a type.
-func (in *interpreter) ofType(kind string) map[string]any {
+func (in *interpreter) ofType(kind string, a arguments) map[string]any {
 	if in.Config == nil || kind == "" || kind == in.Config["model_type"] {
 		return nil
 	}
-	return map[string]any{"model_type": kind}
+	written := writtenConfig(kind, a)
+	if in.Complete != nil {
+		return in.Complete(written)
+	}
+	return written
 }
 
 // copied implements copy.deepcopy of a configuration.
@@ -195,7 +199,7 @@ func (c *configValue) labels(in *interpreter) int {
 // synonyms lists the names that different configurations use for the same value, like transformers'
 // attribute_map.
 var synonyms = map[string][]string{
-	"hidden_size": {"n_embd", "dim", "d_model"}, "num_hidden_layers": {"n_layer", "n_layers", "num_layers", "encoder_layers"},
+	"hidden_size": {"n_embd", "dim", "d_model"}, "num_hidden_layers": {"n_layer", "n_layers", "num_layers", "encoder_layers"}, "head_dim": {"d_kv"},
 	"num_attention_heads": {"n_head", "n_heads", "num_heads", "encoder_attention_heads"}, "max_position_embeddings": {"n_positions", "n_ctx"},
 }
 

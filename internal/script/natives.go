@@ -51,7 +51,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 	case configClass(path):
 		in.loads(path, "", a)
 		c := newConfig(a)
-		c.own = in.otherType(path)
+		c.own = in.otherType(path, a)
 		return c
 	case outputClass(path) && len(a.pos) == 0:
 		return recordOf(in, a)
@@ -78,7 +78,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 			c := newConfig(a)
 			if kind, ok := a.or(0, "model_type", nil).(string); ok && method == "for_model" {
 				delete(c.changed, "model_type")
-				c.own = in.ofType(kind)
+				c.own = in.ofType(kind, a)
 			}
 			return c
 		}

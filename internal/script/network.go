@@ -16,7 +16,7 @@ type network struct {
 	refs
 	net      Net
 	fields   []Field // tensors of its batches
-	here     bool // created on the card
+	here     bool    // created on the card
 	dtype    shadow.DType
 	casted   shadow.DType // dtype that it was cast to before it was moved to the card
 	mode     Mode

@@ -114,6 +114,8 @@ type Run struct {
 	// Named returns the configuration of a model that the script names, with all defaults, or nil if it describes
 	// the setup's model. found is false if none can be read.
 	Named func(name string) (config map[string]any, found bool)
+	// Complete returns a configuration with all defaults, or as it is if no model can be built from it.
+	Complete func(config map[string]any) map[string]any
 	// NamesOf returns the names of a model's parameters.
 	NamesOf      func(Loading) []string
 	Config       map[string]any     // the model's config.json

@@ -307,7 +307,7 @@ func (r *run) fields(how *script.Run) error {
 	if of.config != nil {
 		how.Config = of.config.Complete()
 	}
-	how.NamesOf = of.namesOf()
+	how.NamesOf, how.Complete = of.namesOf(), r.completed
 	how.Fields = of.batchFields(of.model)
 	return nil
 }
