@@ -448,6 +448,9 @@ func (in *interpreter) modelBatch(n *network, a arguments) (b family.Batch, made
 	if l := b.Labels; l != nil && n.takes("input_features", "input_values") && l.Dim() == 2 && in.survey != nil && in.World.GradEnabled() {
 		in.survey.sawLength(Sighting{N: l.Size(1), Where: in.place()}) // the length of the decoder, or of the targets
 	}
+	if in.survey != nil && in.World.GradEnabled() {
+		in.survey.Code = false
+	}
 	in.trains(first, b.IDs != nil && tokens)
 	if tokens && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
