@@ -68,7 +68,7 @@ func (m *bart) Batch() Batch { return m.textBatch() }
 // Loss is BartForConditionalGeneration.forward.
 func (m *bart) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	ids := fn.Let(m.shift(b.Labels))
+	ids := fn.Let(b.decoderIDs(m.shift))
 	states := fn.Let(m.encoder.encode(b.IDs, b.Mask))
 	m.run.Calling.keepEncoded(states)
 	out := fn.Let(m.decoder.decode(ids, b.Mask, states))
@@ -77,6 +77,9 @@ func (m *bart) Loss(b Batch) *shadow.Tensor {
 		fn.Set(&logits, logits.Add(m.bias))
 	}
 	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(maskedLoss(logits, b.Labels, logits.Size(-1)))
 }
 

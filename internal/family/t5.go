@@ -36,7 +36,8 @@ func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m.encoder = newT5Stack(b, c, m.net, "encoder", layers)
 	m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
 	m.lmHead = b.Linear("lm_head", width, vocab, false)
-	if m.scale { // otherwise the checkpoint has a separate head, which transformers 5 keeps too, contrary to its config
+	forced := run.Fresh && (run.Transformers == 0 || run.Transformers >= 500)
+	if m.scale || forced { // otherwise the checkpoint has a separate head, which transformers 5 keeps too, contrary to its config
 		b.Tie(&m.lmHead.Weight, m.shared.Weight)
 	}
 	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
@@ -51,15 +52,29 @@ func (m *t5) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	hidden := fn.Let(m.encoder.forward(fn, b.IDs, b.Mask, nil))
 	m.run.Calling.keepEncoded(hidden)
-	ids := fn.Let(shiftRight(b.Labels))
+	ids := fn.Let(b.decoderIDs(shiftRight))
 	out := fn.Let(m.decoder.forward(fn, ids, b.Mask, hidden))
 	if m.scale {
 		out = fn.Let(out.MulScalar())
 	}
 	logits := fn.Let(m.lmHead.Call(out))
 	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(logits.View(-1, logits.Size(-1)).CrossEntropy(b.Labels.View(-1)))
 }
+
+// decoderIDs returns the decoder's input: the caller's, or what shift makes of the labels.
+func (b Batch) decoderIDs(shift func(labels *shadow.Tensor) *shadow.Tensor) *shadow.Tensor {
+	if b.DecoderIDs != nil {
+		return b.DecoderIDs
+	}
+	return shift(b.Labels)
+}
+
+// ShiftRight is model._shift_right(labels).
+func ShiftRight(labels *shadow.Tensor) *shadow.Tensor { return shiftRight(labels) }
 
 // shiftRight is _shift_right: it computes the decoder's input from its labels.
 func shiftRight(labels *shadow.Tensor) *shadow.Tensor {
@@ -79,6 +94,7 @@ type t5Stack struct {
 	dropout nn.Dropout
 	decoder bool
 	causal  *shadow.Tensor // the float mask of eager attention, while the decoder runs
+	padding *shadow.Tensor // the mask of the encoder's padding for the current forward; nil without padding
 }
 
 func newT5Stack(b *nn.Builder, c *Config, n net, at string, layers int) *t5Stack {
@@ -101,7 +117,10 @@ func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tenso
 	if s.decoder {
 		s.causal = fn.Let(s.causalMask(embeds, nil, nil, 0))
 	}
-	s.bidirectionalMask(mask)
+	s.padding = nil
+	if padding := s.paddedKeys(embeds, mask); padding != nil {
+		s.padding = fn.Let(padding)
+	}
 	hidden := fn.Let(s.dropout.Call(embeds))
 	var bias, cross *shadow.Tensor
 	for _, block := range s.blocks {

@@ -50,12 +50,15 @@ func (m *whisper) Batch() Batch {
 // Loss is WhisperForConditionalGeneration.forward.
 func (m *whisper) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	ids := fn.Let(shiftRight(b.Labels))
+	ids := fn.Let(b.decoderIDs(shiftRight))
 	states := fn.Let(m.encoder.forward(b.Sound)) // (B, S, D)
 	m.run.Calling.keepEncoded(states)
 	out := fn.Let(m.decoder.forward(ids, states)) // (B, T, D)
 	logits := fn.Let(m.projOut.Call(out))         // (B, T, V)
 	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(maskedLoss(logits, b.Labels, logits.Size(-1)))
 }
 

@@ -53,6 +53,8 @@ func (in *interpreter) callName(path string, a arguments) value {
 		c := newConfig(a)
 		c.own = in.otherType(path, a)
 		return c
+	case strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, ".shift_tokens_right"):
+		return shiftedRight(in, a)
 	case outputClass(path) && len(a.pos) == 0:
 		return recordOf(in, a)
 	case visionModel(path, a) != "" && in.survey != nil && !in.survey.known:
@@ -278,7 +280,7 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 		n.dtype = shadow.Float32
 	}
 	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
-	n.loading.Head = in.headOf(n.loading.Class)
+	n.loading.Head, n.loading.Fresh = in.headOf(n.loading.Class), method != "from_pretrained"
 	if kind, ok := a.or(-1, "attn_implementation", nil).(string); ok {
 		n.loading.Attention = kind
 	}

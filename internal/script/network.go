@@ -197,6 +197,8 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return unknown{}
 	case "generate":
 		return n.generated(in, a)
+	case "_shift_right", "prepare_decoder_input_ids_from_labels":
+		return shiftedRight(in, a)
 	case "compile":
 		in.compiles()
 		return nil
@@ -204,6 +206,17 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return hold(n)
 	}
 	return n.callAdapted(in, name, a)
+}
+
+// shiftedRight implements model._shift_right(labels) and shift_tokens_right(labels, …): the decoder's input for its labels.
+func shiftedRight(in *interpreter, a arguments) value {
+	switch t := a.or(0, "labels", a.or(0, "input_ids", nil)).(type) {
+	case *shadow.Tensor:
+		return family.ShiftRight(t).Hold()
+	case *hostTensor:
+		return &hostTensor{size: t.size, dtype: t.dtype}
+	}
+	return unknown{}
 }
 
 // callAdapted calls a method of PEFT's classes around the model, or one that only some models have, or adds a note if it
@@ -426,6 +439,7 @@ func (in *interpreter) modelBatch(n *network, a arguments) (b family.Batch, made
 	b.IDs = take(0, "input_ids")
 	b.Mask = take(1, "attention_mask")
 	b.Positions = take(-1, "position_ids")
+	b.DecoderIDs = take(-1, "decoder_input_ids")
 	named := func(names []string) (found *shadow.Tensor) {
 		for i := 0; i < len(names) && found == nil; i++ {
 			found = take(-1, names[i])

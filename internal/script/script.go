@@ -165,6 +165,7 @@ type Loading struct {
 	Liger     *Liger         // kernels that replace its layers, if any
 	Unadapted bool           // it has no adapters, although the setup's model does
 	Loaded    bool           // from_pretrained loads it directly to the card, as with a device_map
+	Fresh     bool           // it is made from its configuration, not loaded from a checkpoint
 	Torchtune bool           // it is built from torchtune's modules, if torchtune has the model
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
 	Halves    bool           // if its weights are quantized, its trained parameters are cast to bfloat16

@@ -496,6 +496,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	if b.Labels != nil && b.Labels.Dim() == 2 {
 		n.shape.TargetSeq = b.Labels.Size(1)
 	}
+	if b.DecoderIDs != nil {
+		n.shape.TargetSeq = b.DecoderIDs.Size(1)
+	}
 	if input := cmp.Or(b.Pixels, b.Sound); input != nil && b.IDs == nil {
 		n.shape.Batch = input.Size(0)
 	}

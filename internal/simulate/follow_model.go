@@ -169,6 +169,7 @@ func (r *run) prepare(l script.Loading) error {
 		s.Quantization = &q
 	}
 	r.s = &s
+	r.fresh = l.Fresh
 	r.torchtune = l.Torchtune && s.Quantization == nil && (s.LoRA == nil || !s.LoRA.DoRA)
 	r.setLiger(l.Liger)
 	if l.Adapters == nil {
