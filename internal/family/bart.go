@@ -100,7 +100,8 @@ type bartStack struct {
 	layers          []*bartLayer
 	norm, finalNorm *nn.LayerNorm // of the embeddings, of the last layer's result; nil if there is none
 	drop            nn.Dropout
-	mask            *shadow.Tensor // for the current forward, like the encoder states
+	mask            *shadow.Tensor // for the current forward, like the encoder states and the mask of the encoder's padding
+	padding         *shadow.Tensor
 	states          *shadow.Tensor
 }
 
@@ -132,12 +133,20 @@ func (s *bartStack) encode(ids, mask *shadow.Tensor) *shadow.Tensor {
 	at := fn.Let(s.places.of(s.w, ids, nil))
 	hidden := fn.Let(embeds.Add(at))
 	s.enter(fn, &hidden)
-	s.bidirectionalMask(mask)
+	s.pads(fn, embeds, mask)
 	for _, l := range s.layers {
 		fn.Set(&hidden, s.layer(l, hidden))
 	}
 	s.leave(fn, &hidden)
 	return fn.Return(hidden)
+}
+
+// pads makes the mask of the encoder's padding, if there is any.
+func (s *bartStack) pads(fn *shadow.Frame, embeds, mask *shadow.Tensor) {
+	s.padding = nil
+	if padding := s.paddedKeys(embeds, mask); padding != nil {
+		s.padding = fn.Let(padding)
+	}
 }
 
 // enter is what follows the sum of the embeddings.
@@ -161,13 +170,14 @@ func (s *bartStack) decode(ids, padding, states *shadow.Tensor) *shadow.Tensor {
 	embeds := fn.Let(s.tokens.Call(ids).MulScalar())
 	pos := fn.Let(s.places.ids(s.w, ids.Size(1)))
 	ones := fn.Let(s.w.Full(shadow.Float32, ids.Size(0), ids.Size(1)))
-	s.mask, s.states = s.causalMask(embeds, ones, nil, 0), states
+	s.run.Calling.unpadded(func() { s.mask = s.causalMask(embeds, ones, nil, 0) })
+	s.states = states
 	if s.kind.keepsOnes {
 		fn.Let(s.mask)
 	} else {
 		fn.Set(&ones, s.mask)
 	}
-	s.bidirectionalMask(padding)
+	s.pads(fn, embeds, padding)
 	at := s.places.of(s.w, ids, pos)
 	if s.kind.rebinds {
 		fn.Set(&pos, at)
@@ -303,9 +313,9 @@ func (a *bartAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	return out, weights
 }
 
-// attention runs the selected attention function; only the decoder's self-attention has a mask.
+// attention runs the selected attention function. Without padding, only the decoder's self-attention has a mask.
 func (a *bartAttention) attention(q, k, v *shadow.Tensor) (out, weights *shadow.Tensor) {
-	var mask *shadow.Tensor
+	mask := a.s.padding
 	if a.causal {
 		mask = a.s.mask
 	}
