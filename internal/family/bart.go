@@ -50,11 +50,14 @@ func newBARTLike(b *nn.Builder, c *Config, run Run, kind bartKind) (Model, error
 	}
 	vocab, width := c.Positive("vocab_size", kind.vocab), c.Positive("d_model", 1024)
 	m := &bart{net: net{b.W, run}, kind: &kind}
-	m.shared = b.Embedding("model.shared", vocab, width)
+	m.shared = b.Embedding(m.prefix("model")+"shared", vocab, width)
 	m.encoder = newBARTStack(b, c, m, "encoder")
 	m.decoder = newBARTStack(b, c, m, "decoder")
 	b.Tie(&m.encoder.tokens.Weight, m.shared.Weight)
 	b.Tie(&m.decoder.tokens.Weight, m.shared.Weight)
+	if run.Head == Encoder {
+		return m, nil
+	}
 	if !kind.unbiased {
 		m.bias = b.BufferAt("final_logits_bias", b.DType, 1, vocab)
 	}
@@ -65,13 +68,16 @@ func newBARTLike(b *nn.Builder, c *Config, run Run, kind bartKind) (Model, error
 
 func (m *bart) Batch() Batch { return m.textBatch() }
 
-// Loss is BartForConditionalGeneration.forward.
+// Loss is the forward of BartForConditionalGeneration or BartModel.
 func (m *bart) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	ids := fn.Let(b.decoderIDs(m.shift))
 	states := fn.Let(m.encoder.encode(b.IDs, b.Mask))
 	m.run.Calling.keepEncoded(states)
 	out := fn.Let(m.decoder.decode(ids, b.Mask, states))
+	if m.keepsBare(out, nil) {
+		return fn.Return(nil)
+	}
 	logits := fn.Let(m.lmHead.Call(out)) // (B, T, V)
 	if m.bias != nil {
 		fn.Set(&logits, logits.Add(m.bias))
@@ -106,7 +112,7 @@ type bartStack struct {
 }
 
 func newBARTStack(b *nn.Builder, c *Config, m *bart, name string) *bartStack {
-	width, at := c.Positive("d_model", 1024), "model."+name
+	width, at := c.Positive("d_model", 1024), m.prefix("model")+name
 	s := &bartStack{net: m.net, kind: m.kind, drop: nn.Dropout(c.Float("dropout", 0.1))}
 	s.tokens = b.Embedding(at+".embed_tokens", m.shared.Weight.Size(0), width)
 	places := m.kind.places

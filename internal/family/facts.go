@@ -164,7 +164,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2560, 32, 32},
 	},
 	"bart": {
-		make: newBART, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		make: newBART, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", LoRA: qv, Dims: Dims{1024, 16, 12},
 	},
 	"bert": {
@@ -312,7 +312,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"m2m_100": {
-		make: newM2M100, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024},
+		make: newM2M100, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
 	},
 	"mamba": {
@@ -324,11 +324,11 @@ var families = map[string]Facts{
 		Blocks: []string{"backbone.layers"}, Output: "lm_head",
 	},
 	"marian": {
-		make: newMarian, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		make: newMarian, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
 	},
 	"mbart": {
-		make: newMBART, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		make: newMBART, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
 	},
 	"ministral": {
@@ -364,7 +364,7 @@ var families = map[string]Facts{
 		Blocks: []string{"transformer.blocks"}, Output: "lm_head", LoRA: []string{"Wqkv"}, Quantizes: true, Dims: Dims{2048, 16, 24},
 	},
 	"mt5": {
-		make: newMT5, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 1024},
+		make: newMT5, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 1024},
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 6, 8},
 	},
 	"multi-encoder": {
@@ -404,7 +404,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2048, 8, 18},
 	},
 	"pegasus": {
-		make: newPegasus, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		make: newPegasus, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
 	},
 	"phi": {
@@ -484,7 +484,7 @@ var families = map[string]Facts{
 		Blocks: []string{"swin.encoder.layers"}, Output: "classifier", Suggested: qv,
 	},
 	"t5": {
-		make: newT5, EagerBefore: t5SDPA, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
+		make: newT5, EagerBefore: t5SDPA, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 8, 6},
 	},
 	"vit": {
@@ -492,7 +492,7 @@ var families = map[string]Facts{
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
 	},
 	"whisper": {
-		make: newWhisper, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "max_target_positions", Default: 448, Learned: true, Sound: true},
+		make: newWhisper, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "max_target_positions", Default: 448, Learned: true, Sound: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "proj_out", Suggested: qv, Dims: Dims{384, 6, 4},
 	},
 	"xlm-roberta": {

@@ -17,9 +17,9 @@ const t5SDPA = 500
 type t5 struct {
 	net
 	shared           *nn.Embedding
-	encoder, decoder *t5Stack
-	lmHead           *nn.Linear
-	scale            bool // scale_decoder_outputs
+	encoder, decoder *t5Stack   // no decoder in T5EncoderModel
+	lmHead           *nn.Linear // nil without a head
+	scale            bool       // scale_decoder_outputs
 }
 
 func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -34,26 +34,39 @@ func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m := &t5{net: net{b.W, run}, scale: c.Bool("tie_word_embeddings", true)}
 	m.shared = b.Embedding("shared", vocab, width)
 	m.encoder = newT5Stack(b, c, m.net, "encoder", layers)
+	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
+	if run.Head == Encoder && !c.Bool("is_encoder_decoder", true) {
+		return m, nil
+	}
 	m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
+	b.Tie(&m.decoder.embed.Weight, m.shared.Weight)
+	if run.Head == Encoder {
+		return m, nil
+	}
 	m.lmHead = b.Linear("lm_head", width, vocab, false)
 	forced := run.Fresh && (run.Transformers == 0 || run.Transformers >= 500)
 	if m.scale || forced { // otherwise the checkpoint has a separate head, which transformers 5 keeps too, contrary to its config
 		b.Tie(&m.lmHead.Weight, m.shared.Weight)
 	}
-	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
-	b.Tie(&m.decoder.embed.Weight, m.shared.Weight)
 	return m, nil
 }
 
 func (m *t5) Batch() Batch { return m.textBatch() }
 
-// Loss is T5ForConditionalGeneration.forward.
+// Loss is the forward of T5ForConditionalGeneration, or of T5Model or T5EncoderModel.
 func (m *t5) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	hidden := fn.Let(m.encoder.forward(fn, b.IDs, b.Mask, nil))
+	if m.decoder == nil {
+		m.run.Calling.keepHidden(hidden)
+		return fn.Return(nil)
+	}
 	m.run.Calling.keepEncoded(hidden)
 	ids := fn.Let(b.decoderIDs(shiftRight))
 	out := fn.Let(m.decoder.forward(fn, ids, b.Mask, hidden))
+	if m.keepsBare(out, nil) {
+		return fn.Return(nil)
+	}
 	if m.scale {
 		out = fn.Let(out.MulScalar())
 	}

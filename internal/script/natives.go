@@ -280,6 +280,9 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 		n.dtype = shadow.Float32
 	}
 	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
+	if strings.HasSuffix(n.loading.Class, "EncoderModel") {
+		n.config.changed["is_encoder_decoder"] = false // as T5EncoderModel sets it
+	}
 	n.loading.Head, n.loading.Fresh = in.headOf(n.loading.Class), method != "from_pretrained"
 	if kind, ok := a.or(-1, "attn_implementation", nil).(string); ok {
 		n.loading.Attention = kind

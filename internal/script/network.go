@@ -458,7 +458,7 @@ func (in *interpreter) modelBatch(n *network, a arguments) (b family.Batch, made
 	if first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
-	if l := b.Labels; l != nil && n.takes("input_features", "input_values") && l.Dim() == 2 && in.survey != nil && in.World.GradEnabled() {
+	if l := cmp.Or(b.Labels, b.DecoderIDs); l != nil && n.takes("input_features", "input_values") && l.Dim() == 2 && in.survey != nil && in.World.GradEnabled() {
 		in.survey.sawLength(Sighting{N: l.Size(1), Where: in.place()}) // the length of the decoder, or of the targets
 	}
 	if in.survey != nil && in.World.GradEnabled() {
