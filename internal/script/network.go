@@ -303,6 +303,11 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	case device == "cuda":
 		n.there(in)
 	}
+	if wantsLast(a) {
+		for _, p := range n.made(in).Parameters() {
+			p.ToLastInPlace()
+		}
+	}
 	if len(n.replaced) > 0 {
 		if device == "cuda" {
 			n.net.ToCard() // moves modules that were replaced since

@@ -296,6 +296,7 @@ type hostTensor struct {
 	size   []int
 	dtype  shadow.DType
 	causal bool // an upper triangular mask
+	last   bool // in torch.channels_last
 }
 
 // dtypeValue is a dtype such as torch.float32.
