@@ -14,6 +14,7 @@ type configValue struct {
 	refs
 	own       map[string]any // configuration of a model other than the setup's
 	changed   map[string]any
+	unknown   string   // its class, if models of that type are not simulated
 	attention string   // attn_implementation; "" if not specified
 	of        *network // the model it belongs to, or nil
 }
@@ -55,7 +56,7 @@ func (in *interpreter) ofType(kind string, a arguments) map[string]any {
 
 // copied implements copy.deepcopy of a configuration.
 func (c *configValue) copied() *configValue {
-	return &configValue{own: c.own, changed: maps.Clone(c.changed), attention: c.attention}
+	return &configValue{own: c.own, unknown: c.unknown, changed: maps.Clone(c.changed), attention: c.attention}
 }
 
 // change applies the arguments that are keys of a configuration.

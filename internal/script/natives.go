@@ -3,6 +3,7 @@
 package script
 
 import (
+	"fmt"
 	"strings"
 
 	"snug/internal/shadow"
@@ -52,6 +53,9 @@ func (in *interpreter) callName(path string, a arguments) value {
 		in.loads(path, "", a)
 		c := newConfig(a)
 		c.own = in.otherType(path, a)
+		if _, class, _ := cutLast(path); knownType(strings.TrimSuffix(class, "Config")) == "" {
+			c.unknown = class
+		}
 		return c
 	case strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, ".shift_tokens_right"):
 		return shiftedRight(in, a)
@@ -279,6 +283,7 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	} else if method != "from_pretrained" && n.dtype == shadow.None {
 		n.dtype = shadow.Float32
 	}
+	in.refuseUnknown(class, n.config)
 	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
 	if strings.HasSuffix(n.loading.Class, "EncoderModel") {
 		n.config.changed["is_encoder_decoder"] = false // as T5EncoderModel sets it
@@ -298,6 +303,15 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 		n.there(in)
 	}
 	return n
+}
+
+// refuseUnknown stops the script if a model is made from the configuration of a type that is not simulated.
+func (in *interpreter) refuseUnknown(class string, c *configValue) {
+	if c.unknown == "" {
+		return
+	}
+	_, class, _ = cutLast(class)
+	panic(stopped{&Unsimulated{fmt.Sprintf("%s: %s, which is made from a %s, is not simulated; record the run: snug profile -- python3 %s", in.place(), class, c.unknown, in.File.Path)}})
 }
 
 // weightType returns the dtype in which a model's weights are loaded, or None if the script does not specify it.
