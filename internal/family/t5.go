@@ -34,23 +34,27 @@ func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m := &t5{net: net{b.W, run}, scale: c.Bool("tie_word_embeddings", true)}
 	m.shared = b.Embedding("shared", vocab, width)
 	m.encoder = newT5Stack(b, c, m.net, "encoder", layers)
-	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
-	if run.Head == Encoder && !c.Bool("is_encoder_decoder", true) {
-		return m, nil
+	if run.Head != Encoder || c.Bool("is_encoder_decoder", true) {
+		m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
 	}
-	m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
-	b.Tie(&m.decoder.embed.Weight, m.shared.Weight)
-	if run.Head == Encoder {
-		return m, nil
+	if run.Head != Encoder {
+		m.lmHead = b.Linear("lm_head", width, vocab, false)
 	}
-	m.lmHead = b.Linear("lm_head", width, vocab, false)
-	forced := run.Fresh && (run.Transformers == 0 || run.Transformers >= 500)
-	if m.scale || forced { // otherwise the checkpoint has a separate head, which transformers 5 keeps too, contrary to its config
-		b.Tie(&m.lmHead.Weight, m.shared.Weight)
-	}
+	m.tieAll(b, run.Fresh && (run.Transformers == 0 || run.Transformers >= t5SDPA))
 	return m, nil
 }
 
+// tieAll ties the embeddings, and the head unless a checkpoint has a separate one, which transformers 5 keeps too, contrary to
+// its config. A model that is made from its config always gets a tied head.
+func (m *t5) tieAll(b *nn.Builder, forced bool) {
+	if m.lmHead != nil && (m.scale || forced) {
+		b.Tie(&m.lmHead.Weight, m.shared.Weight)
+	}
+	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
+	if m.decoder != nil {
+		b.Tie(&m.decoder.embed.Weight, m.shared.Weight)
+	}
+}
 func (m *t5) Batch() Batch { return m.textBatch() }
 
 // Loss is the forward of T5ForConditionalGeneration, or of T5Model or T5EncoderModel.

@@ -101,17 +101,25 @@ func (g *generation) run(count int) value {
 	if len(g.cache) == 0 {
 		in.note("the key-value cache of this generate call is not counted; the run needs more memory than shown")
 	}
-	most := in.decodes()
-	stride, left := 1, count
-	for g.sample(1); left > stride && len(g.cache) > 0; g.sample(stride) {
-		left -= stride
+	length := g.ids.Size(1) + count
+	most, stride := in.decodes(), 1
+	g.sample(1)
+	for left := count - 1; left > 0 && len(g.cache) > 0; {
+		n := min(stride, left)
 		begin := len(in.World.Trace.Events)
 		last := g.ids.Slice(1, g.ids.Size(1)-1, g.ids.Size(1)).Contiguous().Hold()
-		g.forward(last, min(stride, left))
+		g.forward(last, n)
 		last.Drop()
 		if left == count-1 { // the first token shows how many events each token needs
 			stride = 1 + left*(len(in.World.Trace.Events)-begin)/most
 		}
+		left -= n
+		g.sample(n)
+	}
+	if g.ids.Size(1) < length { // without a cache, only the first token is followed
+		ids := g.ids
+		g.ids = in.World.Empty(shadow.Dims(ids.Size(0), length), ids.DType()).Hold()
+		ids.Drop()
 	}
 	dropTensors(g.cache)
 	for _, t := range []*shadow.Tensor{g.logits, g.next, g.scores, g.probs, g.mask} {
