@@ -463,12 +463,7 @@ func (in *interpreter) modelBatch(n *network, a arguments) (b family.Batch, made
 	if first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
-	if l := cmp.Or(b.Labels, b.DecoderIDs); l != nil && n.takes("input_features", "input_values") && l.Dim() == 2 && in.survey != nil && in.World.GradEnabled() {
-		in.survey.sawLength(Sighting{N: l.Size(1), Where: in.place()}) // the length of the decoder, or of the targets
-	}
-	if in.survey != nil && in.World.GradEnabled() {
-		in.survey.Code = false
-	}
+	in.sawTargets(n, cmp.Or(b.Labels, b.DecoderIDs))
 	in.trains(first, b.IDs != nil && tokens)
 	if tokens && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
@@ -484,6 +479,17 @@ func (in *interpreter) modelBatch(n *network, a arguments) (b family.Batch, made
 		b.Sound, b.IDs = b.IDs, nil
 	}
 	return b, made
+}
+
+// sawTargets records in a survey that a model is trained, and the length of what a model of sound is trained to say.
+func (in *interpreter) sawTargets(n *network, targets *shadow.Tensor) {
+	if in.survey == nil || !in.World.GradEnabled() {
+		return
+	}
+	in.survey.Code = false
+	if targets != nil && targets.Dim() == 2 && n.takes("input_features", "input_values") {
+		in.survey.sawLength(Sighting{N: targets.Size(1), Where: in.place()})
+	}
 }
 
 // images reports whether the model's input is images.
