@@ -39,7 +39,7 @@ func newAlbert(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 		m.groups = append(m.groups, group)
 	}
-	if run.Head == Encoder || scoresTexts(run.Head) {
+	if run.Head == Encoder && !cfg.unpooled || scoresTexts(run.Head) {
 		m.pooler = b.Linear(at+"pooler", cfg.hidden, cfg.hidden, true)
 	}
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids

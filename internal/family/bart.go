@@ -50,11 +50,14 @@ func newBARTLike(b *nn.Builder, c *Config, run Run, kind bartKind) (Model, error
 	}
 	vocab, width := c.Positive("vocab_size", kind.vocab), c.Positive("d_model", 1024)
 	m := &bart{net: net{b.W, run}, kind: &kind}
-	m.shared = b.Embedding("model.shared", vocab, width)
+	m.shared = b.Embedding(m.prefix("model")+"shared", vocab, width)
 	m.encoder = newBARTStack(b, c, m, "encoder")
 	m.decoder = newBARTStack(b, c, m, "decoder")
 	b.Tie(&m.encoder.tokens.Weight, m.shared.Weight)
 	b.Tie(&m.decoder.tokens.Weight, m.shared.Weight)
+	if run.Head == Encoder {
+		return m, nil
+	}
 	if !kind.unbiased {
 		m.bias = b.BufferAt("final_logits_bias", b.DType, 1, vocab)
 	}
@@ -65,18 +68,24 @@ func newBARTLike(b *nn.Builder, c *Config, run Run, kind bartKind) (Model, error
 
 func (m *bart) Batch() Batch { return m.textBatch() }
 
-// Loss is BartForConditionalGeneration.forward.
+// Loss is the forward of BartForConditionalGeneration or BartModel.
 func (m *bart) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	ids := fn.Let(m.shift(b.Labels))
+	ids := fn.Let(b.decoderIDs(m.shift))
 	states := fn.Let(m.encoder.encode(b.IDs, b.Mask))
 	m.run.Calling.keepEncoded(states)
 	out := fn.Let(m.decoder.decode(ids, b.Mask, states))
+	if m.keepsBare(out, nil) {
+		return fn.Return(nil)
+	}
 	logits := fn.Let(m.lmHead.Call(out)) // (B, T, V)
 	if m.bias != nil {
 		fn.Set(&logits, logits.Add(m.bias))
 	}
 	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(maskedLoss(logits, b.Labels, logits.Size(-1)))
 }
 
@@ -97,12 +106,13 @@ type bartStack struct {
 	layers          []*bartLayer
 	norm, finalNorm *nn.LayerNorm // of the embeddings, of the last layer's result; nil if there is none
 	drop            nn.Dropout
-	mask            *shadow.Tensor // for the current forward, like the encoder states
+	mask            *shadow.Tensor // for the current forward, like the encoder states and the mask of the encoder's padding
+	padding         *shadow.Tensor
 	states          *shadow.Tensor
 }
 
 func newBARTStack(b *nn.Builder, c *Config, m *bart, name string) *bartStack {
-	width, at := c.Positive("d_model", 1024), "model."+name
+	width, at := c.Positive("d_model", 1024), m.prefix("model")+name
 	s := &bartStack{net: m.net, kind: m.kind, drop: nn.Dropout(c.Float("dropout", 0.1))}
 	s.tokens = b.Embedding(at+".embed_tokens", m.shared.Weight.Size(0), width)
 	places := m.kind.places
@@ -129,12 +139,20 @@ func (s *bartStack) encode(ids, mask *shadow.Tensor) *shadow.Tensor {
 	at := fn.Let(s.places.of(s.w, ids, nil))
 	hidden := fn.Let(embeds.Add(at))
 	s.enter(fn, &hidden)
-	s.bidirectionalMask(mask)
+	s.pads(fn, embeds, mask)
 	for _, l := range s.layers {
 		fn.Set(&hidden, s.layer(l, hidden))
 	}
 	s.leave(fn, &hidden)
 	return fn.Return(hidden)
+}
+
+// pads makes the mask of the encoder's padding, if there is any.
+func (s *bartStack) pads(fn *shadow.Frame, embeds, mask *shadow.Tensor) {
+	s.padding = nil
+	if padding := s.paddedKeys(embeds, mask); padding != nil {
+		s.padding = fn.Let(padding)
+	}
 }
 
 // enter is what follows the sum of the embeddings.
@@ -158,13 +176,14 @@ func (s *bartStack) decode(ids, padding, states *shadow.Tensor) *shadow.Tensor {
 	embeds := fn.Let(s.tokens.Call(ids).MulScalar())
 	pos := fn.Let(s.places.ids(s.w, ids.Size(1)))
 	ones := fn.Let(s.w.Full(shadow.Float32, ids.Size(0), ids.Size(1)))
-	s.mask, s.states = s.causalMask(embeds, ones, nil, 0), states
+	s.run.Calling.unpadded(func() { s.mask = s.causalMask(embeds, ones, nil, 0) })
+	s.states = states
 	if s.kind.keepsOnes {
 		fn.Let(s.mask)
 	} else {
 		fn.Set(&ones, s.mask)
 	}
-	s.bidirectionalMask(padding)
+	s.pads(fn, embeds, padding)
 	at := s.places.of(s.w, ids, pos)
 	if s.kind.rebinds {
 		fn.Set(&pos, at)
@@ -300,9 +319,9 @@ func (a *bartAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	return out, weights
 }
 
-// attention runs the selected attention function; only the decoder's self-attention has a mask.
+// attention runs the selected attention function. Without padding, only the decoder's self-attention has a mask.
 func (a *bartAttention) attention(q, k, v *shadow.Tensor) (out, weights *shadow.Tensor) {
-	var mask *shadow.Tensor
+	mask := a.s.padding
 	if a.causal {
 		mask = a.s.mask
 	}

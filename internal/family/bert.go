@@ -20,6 +20,7 @@ type bertConfig struct {
 	act                                   func(*shadow.Tensor) *shadow.Tensor
 	dropout, attnDropout                  float64
 	tie                                   bool
+	unpooled                              bool // add_pooling_layer is off
 }
 
 // readBert reads a bertConfig with BERT's sizes as defaults.
@@ -43,6 +44,7 @@ func readBertOf(c *Config, usual bertConfig) bertConfig {
 		dropout:     c.Float("hidden_dropout_prob", 0.1),
 		attnDropout: c.Float("attention_probs_dropout_prob", 0.1),
 		tie:         c.Bool("tie_word_embeddings", true),
+		unpooled:    !c.Bool("add_pooling_layer", true),
 	}
 	b.headDim = c.HeadDim(b.hidden, b.heads)
 	b.embedding = b.hidden
@@ -79,7 +81,7 @@ func newBertModel(b *nn.Builder, cfg bertConfig, run Run) *bert {
 	at := m.prefix("bert")
 	emb := newBertEmbeddings(b, at+"embeddings", cfg)
 	m.embeddings = emb
-	m.build(b, at, cfg, run.Head == Encoder || scoresTexts(run.Head))
+	m.build(b, at, cfg, run.Head == Encoder && !cfg.unpooled || scoresTexts(run.Head))
 	if run.Head == "masked-lm" {
 		m.head = newBertHead(b, "cls.predictions", ".transform.dense", ".transform.LayerNorm", cfg, emb.word)
 	}

@@ -84,6 +84,16 @@ func (c *Config) defaulted(key string, def int) {
 	c.defaults[key] = float64(def)
 }
 
+// defaultedSizes records the default of a list.
+func (c *Config) defaultedSizes(key string, def []int) {
+	list := make([]any, len(def))
+	for i, n := range def {
+		list[i] = float64(n)
+	}
+	c.defaulted(key, 0)
+	c.defaults[key] = list
+}
+
 // Complete returns the keys, with the family's defaults for missing ones. Call it after a model has been built.
 func (c *Config) Complete() map[string]any {
 	out := maps.Clone(c.defaults)
@@ -180,6 +190,7 @@ func (c *Config) Ints(key string) []int {
 func (c *Config) sizes(key string, def ...int) []int {
 	list := c.Ints(key)
 	if list == nil {
+		c.defaultedSizes(key, def)
 		return def
 	}
 	for _, n := range list {

@@ -19,7 +19,7 @@ type convNext struct {
 	embed            *nn.Sequential
 	stages           []*nn.Sequential
 	norm             *nn.LayerNorm
-	classifier       *nn.Linear
+	classifier       *nn.Linear // nil without a head
 }
 
 func newConvNext(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -38,7 +38,7 @@ func newConvNext(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if least := min(m.height, m.width); least < patch<<(len(widths)-1) {
 		return nil, refuse("image_size", "%d is too small for convnext; the least is %d", least, patch<<(len(widths)-1))
 	}
-	at := "convnext.embeddings"
+	at := m.prefix("convnext") + "embeddings"
 	m.embed = &nn.Sequential{Path: shadow.Path(at), List: []shadow.Module{
 		b.Conv2d(at+".patch_embeddings", m.channels, widths[0], patch, shadow.Conv{Stride: patch, Groups: 1}, true),
 		&layerNorm2d{b.LayerNorm(at+".layernorm", widths[0], true)},
@@ -48,7 +48,7 @@ func newConvNext(b *nn.Builder, c *Config, run Run) (Model, error) {
 		total += n
 	}
 	for i, depth := range depths {
-		at := fmt.Sprintf("convnext.encoder.stages.%d", i)
+		at := fmt.Sprintf("%sencoder.stages.%d", m.prefix("convnext"), i)
 		s := &nn.Sequential{Path: shadow.Path(at)}
 		if i > 0 {
 			s.List = append(s.List, &layerNorm2d{b.LayerNorm(at+".downsampling_layer.0", widths[i-1], true)},
@@ -60,14 +60,16 @@ func newConvNext(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 		m.stages, first = append(m.stages, s), first+depth
 	}
-	m.norm = b.LayerNorm("convnext.layernorm", widths[len(widths)-1], true)
-	m.classifier = b.Linear("classifier", widths[len(widths)-1], m.labels, true)
+	m.norm = b.LayerNorm(m.prefix("convnext")+"layernorm", widths[len(widths)-1], true)
+	if run.Head != Encoder {
+		m.classifier = b.Linear("classifier", widths[len(widths)-1], m.labels, true)
+	}
 	return m, nil
 }
 
 func (m *convNext) Batch() Batch {
 	return Batch{
-		Pixels: m.w.Input(m.classifier.Weight.DType(), m.run.Batch, m.channels, m.height, m.width),
+		Pixels: m.w.Input(m.norm.Weight.DType(), m.run.Batch, m.channels, m.height, m.width),
 		Labels: m.w.Input(shadow.Int64, m.run.Batch),
 	}
 }
@@ -76,7 +78,10 @@ func (m *convNext) Batch() Batch {
 func (m *convNext) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	features, pooled := fn.Let2(m.forward(b.Pixels))
-	fn.Let(features)                            // outputs.last_hidden_state
+	fn.Let(features) // outputs.last_hidden_state
+	if m.keepsBare(features, pooled) {
+		return fn.Return(nil)
+	}
 	logits := fn.Let(m.classifier.Call(pooled)) // (B, labels)
 	m.run.Calling.keepLogits(logits)
 	if b.Labels == nil {

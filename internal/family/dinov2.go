@@ -19,7 +19,7 @@ type dinov2 struct {
 	embed            *dinov2Embeddings
 	layers           []*dinov2Layer
 	norm             *nn.LayerNorm
-	classifier       *nn.Linear
+	classifier       *nn.Linear // nil without a head
 }
 
 func newDINOv2(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -31,10 +31,12 @@ func newDINOv2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}
 	m.embed = newDINOv2Embeddings(b, c, m, hidden)
 	for i := range c.Int("num_hidden_layers", 12) {
-		m.layers = append(m.layers, newDINOv2Layer(b, c, m, fmt.Sprintf("dinov2.encoder.layer.%d", i), hidden))
+		m.layers = append(m.layers, newDINOv2Layer(b, c, m, fmt.Sprintf("%sencoder.layer.%d", m.prefix("dinov2"), i), hidden))
 	}
-	m.norm = b.LayerNorm("dinov2.layernorm", hidden, true)
-	m.classifier = b.Linear("classifier", 2*hidden, m.labels, true)
+	m.norm = b.LayerNorm(m.prefix("dinov2")+"layernorm", hidden, true)
+	if run.Head != Encoder {
+		m.classifier = b.Linear("classifier", 2*hidden, m.labels, true)
+	}
 	return m, nil
 }
 
@@ -48,7 +50,10 @@ func (m *dinov2) Batch() Batch {
 // Loss is Dinov2ForImageClassification.forward.
 func (m *dinov2) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	sequence := fn.Let(m.forward(b.Pixels))                       // (B, N + 1, H)
+	sequence := fn.Let(m.forward(b.Pixels)) // (B, N + 1, H)
+	if m.headless(sequence, selectsFirst{}) {
+		return fn.Return(nil)
+	}
 	class := fn.Let(sequence.Select(1, 0))                        // (B, H)
 	patches := fn.Let(sequence.Slice(1, 1, sequence.Size(1)))     // (B, N, H)
 	input := fn.Let(shadow.Cat(1, class, patches.Mean(false, 1))) // (B, 2 H)
@@ -91,7 +96,7 @@ type dinov2Embeddings struct {
 }
 
 func newDINOv2Embeddings(b *nn.Builder, c *Config, m *dinov2, hidden int) *dinov2Embeddings {
-	at, patch := "dinov2.embeddings", c.Positive("patch_size", 14)
+	at, patch := m.prefix("dinov2")+"embeddings", c.Positive("patch_size", 14)
 	if least := c.Positive("image_size", ImageNetSide); patch > least {
 		c.fail("patch_size", "at most the image's side")
 		patch = least

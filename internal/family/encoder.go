@@ -41,6 +41,19 @@ func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) {
 	n.run.Calling.padding = fn.Let(inner.Return(n.sdpaMask(embeds, padding, everywhere)))
 }
 
+// paddedKeys is create_bidirectional_mask for a batch with padding: a mask of the keys for each query, (B, 1, S, K); nil if there is
+// no padding, or the attention is not SDPA. embeds are the queries, and mask (B, K) is that of the keys.
+func (n net) paddedKeys(embeds, mask *shadow.Tensor) *shadow.Tensor {
+	if mask == nil || n.run.Attention == "eager" || n.run.Attention == "flash" || n.run.Prefix.tokens() > 0 || !n.run.Calling.masks() {
+		n.bidirectionalMask(mask)
+		return nil
+	}
+	fn := n.w.Func(mask)
+	padding := fn.Let(mask.To(shadow.Bool))
+	shadow.Item(padding.All())
+	return fn.Return(n.maskFor(embeds, mask.Size(1), padding, everywhere, false))
+}
+
 // everywhere is bidirectional_mask_function.
 func everywhere(at maskIndex) *shadow.Tensor { return at.q.Compare("ge") }
 

@@ -83,6 +83,8 @@ type Facts struct {
 	// Cap is the key of the config that caps attention scores, which transformers' sdpa ignores, or "". The cap is on
 	// unless the key is null.
 	Cap string
+	// Bare means that scripts may use the model without a head, which none of the heads above is.
+	Bare bool
 	// ByToken means that the model runs a loop over tokens.
 	ByToken bool
 	// Faster names packages with kernels that transformers uses for the model if they are installed. They are not
@@ -162,7 +164,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2560, 32, 32},
 	},
 	"bart": {
-		make: newBART, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		make: newBART, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", LoRA: qv, Dims: Dims{1024, 16, 12},
 	},
 	"bert": {
@@ -186,7 +188,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
 	"convnext": {
-		make: newConvNext, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
+		make: newConvNext, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
 		Blocks: []string{"convnext.encoder.stages"}, Output: "classifier", Suggested: []string{"pwconv1", "pwconv2"},
 	},
 	"deberta-v2": {
@@ -202,11 +204,11 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"kv_a_proj_with_mqa", "kv_b_proj"}, Experts: true, Dims: Dims{7168, 128, 61},
 	},
 	"deit": {
-		make: newDeiT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
+		make: newDeiT, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"deit.layers"}, Output: "classifier", Suggested: qv,
 	},
 	"dinov2": {
-		make: newDINOv2, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: ImageNetSide},
+		make: newDINOv2, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: ImageNetSide},
 		Blocks: []string{"dinov2.encoder.layer"}, Output: "classifier", Suggested: []string{"query", "value"},
 	},
 	"distilbert": {
@@ -310,7 +312,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"m2m_100": {
-		make: newM2M100, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024},
+		make: newM2M100, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
 	},
 	"mamba": {
@@ -322,11 +324,11 @@ var families = map[string]Facts{
 		Blocks: []string{"backbone.layers"}, Output: "lm_head",
 	},
 	"marian": {
-		make: newMarian, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		make: newMarian, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
 	},
 	"mbart": {
-		make: newMBART, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		make: newMBART, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
 	},
 	"ministral": {
@@ -362,7 +364,7 @@ var families = map[string]Facts{
 		Blocks: []string{"transformer.blocks"}, Output: "lm_head", LoRA: []string{"Wqkv"}, Quantizes: true, Dims: Dims{2048, 16, 24},
 	},
 	"mt5": {
-		make: newMT5, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 1024},
+		make: newMT5, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 1024},
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 6, 8},
 	},
 	"multi-encoder": {
@@ -402,7 +404,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.vision_tower.encoder.layers", "model.language_model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2048, 8, 18},
 	},
 	"pegasus": {
-		make: newPegasus, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		make: newPegasus, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", Suggested: qv, Dims: Dims{1024, 16, 12},
 	},
 	"phi": {
@@ -454,7 +456,7 @@ var families = map[string]Facts{
 		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"segformer": {
-		make: newSegformer, Heads: []string{SemanticSegmentation, ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: segformerSide},
+		make: newSegformer, Bare: true, Heads: []string{SemanticSegmentation, ImageClassification}, Positions: Positions{Images: true, AnySize: true, Side: segformerSide},
 		Blocks: []string{"segformer.stages"}, Suggested: qv,
 	},
 	"seed_oss": {
@@ -478,19 +480,19 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{3072, 24, 30},
 	},
 	"swin": {
-		make: newSwin, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
+		make: newSwin, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true, AnySize: true},
 		Blocks: []string{"swin.encoder.layers"}, Output: "classifier", Suggested: qv,
 	},
 	"t5": {
-		make: newT5, EagerBefore: t5SDPA, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
+		make: newT5, EagerBefore: t5SDPA, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 8, 6},
 	},
 	"vit": {
-		make: newViT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
+		make: newViT, Bare: true, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
 	},
 	"whisper": {
-		make: newWhisper, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "max_target_positions", Default: 448, Learned: true, Sound: true},
+		make: newWhisper, Bare: true, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "max_target_positions", Default: 448, Learned: true, Sound: true},
 		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "proj_out", Suggested: qv, Dims: Dims{384, 6, 4},
 	},
 	"xlm-roberta": {

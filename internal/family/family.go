@@ -37,6 +37,7 @@ type Run struct {
 	Lora          nn.Lora      // adapters that torchtune's and LitGPT's modules are built with
 	Images        Images       // the images of each sample, for models with a vision tower
 	Adapts        bool         // the model gets adapters
+	Fresh         bool         // the model is made from its configuration, not loaded from a checkpoint
 	Prefix        *Prefix      // the cache that each forward begins with; may be nil
 	Resolution    int          // side of the images, in pixels, if the model does not fix it
 	Low           shadow.DType // type that autocast casts to; None without autocast
@@ -97,6 +98,7 @@ type Batch struct {
 	Tiles                     *shadow.Tensor // which tiles each image has, for Llama 3.2 Vision
 	Sound                     *shadow.Tensor // spectrograms (B, mel bins, frames), or waves (B, samples)
 	Ends                      *shadow.Tensor // the last tokens of answers; Labels are then the first ones
+	DecoderIDs                *shadow.Tensor // the decoder's input, if the caller makes it; nil if it is made of the labels
 	Positions                 *shadow.Tensor // token positions of packed samples; nil if they are counted from 0
 }
 
@@ -148,7 +150,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 
 // check returns an error for a run that no model of the type supports.
 func (f Facts) check(name string, run Run) error {
-	if !slices.Contains(f.Heads, run.Head) {
+	if bare := f.Bare && run.Head == Encoder && run.Calling != nil; !bare && !slices.Contains(f.Heads, run.Head) {
 		return refuse("model.head", "%s is trained as %s, not as %q", name, either(f.Heads), run.Head)
 	}
 	if err := run.checkUnsloth(name, f); err != nil {

@@ -202,6 +202,11 @@ func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tens
 
 // maskOf is sdpaMask, under vmap if the pattern has parts that callers of transformers' functions passed.
 func (n net) maskOf(embeds, padding *shadow.Tensor, look pattern, vmapped bool) *shadow.Tensor {
+	return n.maskFor(embeds, n.run.Prefix.tokens()+embeds.Size(1), padding, look, vmapped)
+}
+
+// maskFor is maskOf for K keys.
+func (n net) maskFor(embeds *shadow.Tensor, K int, padding *shadow.Tensor, look pattern, vmapped bool) *shadow.Tensor {
 	fn := n.w.Func(padding)
 	B, S := embeds.Size(0), embeds.Size(1)
 	if padding != nil {
@@ -210,7 +215,6 @@ func (n net) maskOf(embeds, padding *shadow.Tensor, look pattern, vmapped bool) 
 	batch := fn.Let(n.w.Arange(B))
 	fn.Let(n.w.Arange(1)) // the heads
 	q := fn.Let(n.w.Arange(S).AddScalar())
-	K := n.run.Prefix.tokens() + S
 	kv := fn.Let(n.w.Arange(K).AddScalar())
 	inner := n.w.Func()
 	at := maskIndex{inner.Let(batch.View(B, 1, 1, 1)), inner.Let(q.View(1, 1, S, 1)), inner.Let(kv.View(1, 1, 1, K)), vmapped}

@@ -40,7 +40,7 @@ func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 		m.layers = append(m.layers, newMPNetLayer(b, fmt.Sprintf("%sencoder.layer.%d", at, i), cfg))
 	}
 	m.relative = b.Embedding(at+"encoder.relative_attention_bias", c.Positive("relative_attention_num_buckets", 32), cfg.heads)
-	if run.Head == Encoder || run.Head == MultipleChoice {
+	if run.Head == Encoder && !cfg.unpooled || run.Head == MultipleChoice {
 		m.pooler = newBertPooler(b, at+"pooler", cfg.hidden)
 	}
 	b.Scratch(shadow.Int64, cfg.positions) // _init_weights copies an arange into position_ids

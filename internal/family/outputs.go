@@ -167,6 +167,18 @@ func (n net) reentrant() bool {
 	return n.run.Reentrant
 }
 
+// unpadded runs make for a mask that is known to be all ones.
+func (c *Calling) unpadded(make func()) {
+	if c == nil {
+		make()
+		return
+	}
+	was := c.Padded
+	c.Padded = false
+	make()
+	c.Padded = was
+}
+
 // masks reports whether the batch's mask has zeros, so that padding must be masked, and records that in Keep.
 func (c *Calling) masks() bool {
 	if c == nil || !c.Padded {

@@ -16,7 +16,7 @@ func newRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 	at := m.prefix("roberta")
 	emb := newRobertaEmbeddings(b, at+"embeddings", cfg)
 	m.embeddings = emb
-	m.build(b, at, cfg, run.Head == Encoder || run.Head == MultipleChoice)
+	m.build(b, at, cfg, run.Head == Encoder && !cfg.unpooled || run.Head == MultipleChoice)
 	if run.Head == "masked-lm" {
 		cfg.act = (*shadow.Tensor).GELU
 		m.head = newBertHead(b, "lm_head", ".dense", ".layer_norm", cfg, emb.word)

@@ -20,8 +20,8 @@ type segformer struct {
 	channels, labels int
 	height, width    int // of the images
 	stages           []*segformerStage
-	head             *segformerDecodeHead // nil for image-classification
-	classifier       *nn.Linear           // nil for semantic-segmentation
+	head             *segformerDecodeHead // only for semantic-segmentation
+	classifier       *nn.Linear           // only for image-classification
 }
 
 func newSegformer(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -52,7 +52,7 @@ func newSegformer(b *nn.Builder, c *Config, run Run) (Model, error) {
 		total += n
 	}
 	for i := range count {
-		at := fmt.Sprintf("segformer.stages.%d", i)
+		at := fmt.Sprintf("%sstages.%d", m.prefix("segformer"), i)
 		s := &segformerStage{Path: shadow.Path(at), m: m}
 		s.proj = b.Conv2d(at+".patch_embeddings.proj", in, widths[i], patches[i], shadow.Conv{Stride: strides[i], Padding: patches[i] / 2, Groups: 1}, true)
 		s.embedNorm = b.LayerNorm(at+".patch_embeddings.layer_norm", widths[i], true)
@@ -63,9 +63,11 @@ func newSegformer(b *nn.Builder, c *Config, run Run) (Model, error) {
 		s.norm = b.LayerNorm(at+".layer_norm", widths[i], true)
 		m.stages, first, in = append(m.stages, s), first+depths[i], widths[i]
 	}
-	if run.Head == ImageClassification {
+	switch run.Head {
+	case Encoder:
+	case ImageClassification:
 		m.classifier = b.Linear("classifier", in, m.labels, true)
-	} else {
+	default:
 		m.head = newSegformerDecodeHead(b, c, m, widths)
 	}
 	return m, nil
@@ -88,6 +90,9 @@ func (m *segformer) Loss(b Batch) *shadow.Tensor {
 	}
 	fn := m.w.Func()
 	states := m.forward(fn, b.Pixels)
+	if m.keepsBare(states[len(states)-1], nil) {
+		return fn.Return(nil)
+	}
 	m.head.states = states
 	logits := fn.Let(m.w.Call(m.head, states[len(states)-1])) // (B, labels, H/4, W/4)
 	m.run.Calling.keepLogits(logits)
@@ -104,6 +109,9 @@ func (m *segformer) classify(b Batch) *shadow.Tensor {
 	states := m.forward(outputs, b.Pixels)
 	sequence := fn.Let(outputs.Return(states[len(states)-1]))
 	fn.Let(sequence) // outputs.last_hidden_state
+	if m.keepsBare(sequence, nil) {
+		return fn.Return(nil)
+	}
 	fn.Set(&sequence, sequence.Permute(0, 2, 3, 1))
 	fn.Set(&sequence, sequence.Reshape(sequence.Size(0), -1, sequence.Size(3))) // (B, h w, C)
 	fn.Set(&sequence, sequence.Mean(false, 1))

@@ -19,7 +19,8 @@ type swin struct {
 	embed            *swinEmbeddings
 	layers           []*swinStage
 	norm             *nn.LayerNorm
-	classifier       *nn.Linear
+	classifier       *nn.Linear // nil without a head
+	unpooled         bool       // add_pooling_layer is off
 }
 
 func newSwin(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -52,7 +53,7 @@ func newSwin(b *nn.Builder, c *Config, run Run) (Model, error) {
 			return nil, refuse("image_size", "stage %d of swin sees images of %d patches, less than a window of %d, and crashes", i+1, least, window)
 		}
 		height, width = (height+1)/2, (width+1)/2
-		s := &swinStage{Path: shadow.Path(fmt.Sprintf("swin.encoder.layers.%d", i)), m: m}
+		s := &swinStage{Path: shadow.Path(fmt.Sprintf("%sencoder.layers.%d", m.prefix("swin"), i)), m: m}
 		for j := range depth {
 			drop := c.Float("drop_path_rate", 0.1) * float64(first+j) / float64(max(total-1, 1))
 			s.blocks = append(s.blocks, newSwinLayer(b, c, m, fmt.Sprintf("%s.blocks.%d", s.Path, j), dim, heads[i], j%2 == 1 && window > 1, dropPath(drop)))
@@ -67,14 +68,19 @@ func newSwin(b *nn.Builder, c *Config, run Run) (Model, error) {
 		}
 		m.layers, first = append(m.layers, s), first+depth
 	}
-	m.norm = b.LayerNorm("swin.layernorm", dim, true)
-	m.classifier = b.Linear("classifier", dim, m.labels, true)
+	c.defaulted("hidden_size", dim) // the configuration computes it
+	m.norm = b.LayerNorm(m.prefix("swin")+"layernorm", dim, true)
+	if run.Head == Encoder {
+		m.unpooled = !c.Bool("add_pooling_layer", true)
+	} else {
+		m.classifier = b.Linear("classifier", dim, m.labels, true)
+	}
 	return m, nil
 }
 
 func (m *swin) Batch() Batch {
 	return Batch{
-		Pixels: m.w.Input(m.classifier.Weight.DType(), m.run.Batch, m.channels, m.height, m.width),
+		Pixels: m.w.Input(m.norm.Weight.DType(), m.run.Batch, m.channels, m.height, m.width),
 		Labels: m.w.Input(shadow.Int64, m.run.Batch),
 	}
 }
@@ -83,7 +89,10 @@ func (m *swin) Batch() Batch {
 func (m *swin) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	sequence, pooled := fn.Let2(m.forward(b.Pixels))
-	fn.Let(sequence)                            // outputs.last_hidden_state
+	fn.Let(sequence) // outputs.last_hidden_state
+	if m.keepsBare(sequence, pooled) {
+		return fn.Return(nil)
+	}
 	logits := fn.Let(m.classifier.Call(pooled)) // (B, labels)
 	m.run.Calling.keepLogits(logits)
 	if b.Labels == nil {
@@ -99,6 +108,9 @@ func (m *swin) forward(pixels *shadow.Tensor) (sequence, pooled *shadow.Tensor) 
 	embeds := fn.Let(m.w.Call(m.embed, pixels)) // (B, n m, C)
 	encoded := fn.Let(m.encode(embeds))
 	fn.Set(&sequence, m.norm.Call(encoded))
+	if m.unpooled {
+		return fn.Return2(sequence, nil)
+	}
 	fn.Set(&pooled, sequence.Transpose(1, 2).Unsqueeze(-2).AdaptiveAvgPool2d().Squeeze(-2)) // AdaptiveAvgPool1d(1)
 	fn.Set(&pooled, pooled.Flatten(1))                                                      // (B, C)
 	return fn.Return2(sequence, pooled)
@@ -130,7 +142,7 @@ type swinEmbeddings struct {
 }
 
 func newSwinEmbeddings(b *nn.Builder, c *Config, m *swin, side, dim int) *swinEmbeddings {
-	at := "swin.embeddings"
+	at := m.prefix("swin") + "embeddings"
 	e := &swinEmbeddings{Path: shadow.Path(at), m: m, patch: c.Positive("patch_size", 4), dropout: nn.Dropout(c.Float("hidden_dropout_prob", 0))}
 	if c.Bool("use_absolute_embeddings", false) {
 		e.positions = b.Parameter(at+".position_embeddings", 1, (side/e.patch)*(side/e.patch), dim)

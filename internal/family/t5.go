@@ -17,9 +17,9 @@ const t5SDPA = 500
 type t5 struct {
 	net
 	shared           *nn.Embedding
-	encoder, decoder *t5Stack
-	lmHead           *nn.Linear
-	scale            bool // scale_decoder_outputs
+	encoder, decoder *t5Stack   // no decoder in T5EncoderModel
+	lmHead           *nn.Linear // nil without a head
+	scale            bool       // scale_decoder_outputs
 }
 
 func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -34,32 +34,64 @@ func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	m := &t5{net: net{b.W, run}, scale: c.Bool("tie_word_embeddings", true)}
 	m.shared = b.Embedding("shared", vocab, width)
 	m.encoder = newT5Stack(b, c, m.net, "encoder", layers)
-	m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
-	m.lmHead = b.Linear("lm_head", width, vocab, false)
-	if m.scale { // otherwise the checkpoint has a separate head, which transformers 5 keeps too, contrary to its config
-		b.Tie(&m.lmHead.Weight, m.shared.Weight)
+	if run.Head != Encoder || c.Bool("is_encoder_decoder", true) {
+		m.decoder = newT5Stack(b, c, m.net, "decoder", c.Int("num_decoder_layers", layers))
 	}
-	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
-	b.Tie(&m.decoder.embed.Weight, m.shared.Weight)
+	if run.Head != Encoder {
+		m.lmHead = b.Linear("lm_head", width, vocab, false)
+	}
+	m.tieAll(b, run.Fresh && (run.Transformers == 0 || run.Transformers >= t5SDPA))
 	return m, nil
 }
 
+// tieAll ties the embeddings, and the head unless a checkpoint has a separate one, which transformers 5 keeps too, contrary to
+// its config. A model that is made from its config always gets a tied head.
+func (m *t5) tieAll(b *nn.Builder, forced bool) {
+	if m.lmHead != nil && (m.scale || forced) {
+		b.Tie(&m.lmHead.Weight, m.shared.Weight)
+	}
+	b.Tie(&m.encoder.embed.Weight, m.shared.Weight)
+	if m.decoder != nil {
+		b.Tie(&m.decoder.embed.Weight, m.shared.Weight)
+	}
+}
 func (m *t5) Batch() Batch { return m.textBatch() }
 
-// Loss is T5ForConditionalGeneration.forward.
+// Loss is the forward of T5ForConditionalGeneration, or of T5Model or T5EncoderModel.
 func (m *t5) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	hidden := fn.Let(m.encoder.forward(fn, b.IDs, b.Mask, nil))
+	if m.decoder == nil {
+		m.run.Calling.keepHidden(hidden)
+		return fn.Return(nil)
+	}
 	m.run.Calling.keepEncoded(hidden)
-	ids := fn.Let(shiftRight(b.Labels))
+	ids := fn.Let(b.decoderIDs(shiftRight))
 	out := fn.Let(m.decoder.forward(fn, ids, b.Mask, hidden))
+	if m.keepsBare(out, nil) {
+		return fn.Return(nil)
+	}
 	if m.scale {
 		out = fn.Let(out.MulScalar())
 	}
 	logits := fn.Let(m.lmHead.Call(out))
 	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(logits.View(-1, logits.Size(-1)).CrossEntropy(b.Labels.View(-1)))
 }
+
+// decoderIDs returns the decoder's input: the caller's, or what shift makes of the labels.
+func (b Batch) decoderIDs(shift func(labels *shadow.Tensor) *shadow.Tensor) *shadow.Tensor {
+	if b.DecoderIDs != nil {
+		return b.DecoderIDs
+	}
+	return shift(b.Labels)
+}
+
+// ShiftRight is model._shift_right(labels).
+func ShiftRight(labels *shadow.Tensor) *shadow.Tensor { return shiftRight(labels) }
 
 // shiftRight is _shift_right: it computes the decoder's input from its labels.
 func shiftRight(labels *shadow.Tensor) *shadow.Tensor {
@@ -79,6 +111,7 @@ type t5Stack struct {
 	dropout nn.Dropout
 	decoder bool
 	causal  *shadow.Tensor // the float mask of eager attention, while the decoder runs
+	padding *shadow.Tensor // the mask of the encoder's padding for the current forward; nil without padding
 }
 
 func newT5Stack(b *nn.Builder, c *Config, n net, at string, layers int) *t5Stack {
@@ -101,7 +134,10 @@ func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tenso
 	if s.decoder {
 		s.causal = fn.Let(s.causalMask(embeds, nil, nil, 0))
 	}
-	s.bidirectionalMask(mask)
+	s.padding = nil
+	if padding := s.paddedKeys(embeds, mask); padding != nil {
+		s.padding = fn.Let(padding)
+	}
 	hidden := fn.Let(s.dropout.Call(embeds))
 	var bias, cross *shadow.Tensor
 	for _, block := range s.blocks {

@@ -138,6 +138,8 @@ func (a *t5Attention) attention(q, k, v, bias *shadow.Tensor, causal bool) (out,
 		fn.Set(&mask, shadow.Where(a.stack.causal, bias))
 	} else if causal && q.Size(2) > 1 {
 		fn.Set(&mask, a.causalBias(bias, q.Size(2), k.Size(2)))
+	} else if padding := a.stack.padding; padding != nil {
+		fn.Set(&mask, shadow.Where(padding, bias))
 	}
 	out = a.w.SDPA(shadow.Attention{Query: q, Key: k, Value: v, Mask: mask, Dropout: a.dropout})
 	return fn.Return(out.Transpose(1, 2).Contiguous()), nil

@@ -18,7 +18,8 @@ type vit struct {
 	embed                  *vitEmbeddings
 	layers                 []*vitLayer
 	norm                   *nn.LayerNorm
-	classifier             *nn.Linear
+	pooler                 *firstPooler // nil with a head
+	classifier             *nn.Linear   // nil without a head
 }
 
 func newViT(b *nn.Builder, c *Config, run Run) (Model, error) { return newViTLike(b, c, run, "vit") }
@@ -33,7 +34,7 @@ func newViTLike(b *nn.Builder, c *Config, run Run, name string) (Model, error) {
 	act := c.activation("hidden_act", "gelu")
 	inter, bias := c.Positive("intermediate_size", 3072), c.Bool("qkv_bias", true)
 	for i := range c.Int("num_hidden_layers", 12) {
-		at := fmt.Sprintf("%s.layers.%d", name, i)
+		at := fmt.Sprintf("%slayers.%d", m.prefix(name), i)
 		l := &vitLayer{Path: shadow.Path(at), dropout: m.embed.dropout}
 		l.attn = &vitAttention{Path: shadow.Path(at + ".attention"), m: m, dropout: c.Float("attention_probs_dropout_prob", 0)}
 		l.attn.dim = c.Int("head_dim", c.HeadDim(hidden, heads))
@@ -50,8 +51,13 @@ func newViTLike(b *nn.Builder, c *Config, run Run, name string) (Model, error) {
 		}
 		m.layers = append(m.layers, l)
 	}
-	m.norm = b.LayerNorm(name+".layernorm", hidden, true)
-	m.classifier = b.Linear("classifier", hidden, m.labels, true)
+	m.norm = b.LayerNorm(m.prefix(name)+"layernorm", hidden, true)
+	switch {
+	case run.Head != Encoder:
+		m.classifier = b.Linear("classifier", hidden, m.labels, true)
+	case c.Bool("add_pooling_layer", true):
+		m.pooler = newFirstPooler(b, "pooler", hidden, c.Positive("pooler_output_size", hidden), c.activation("pooler_act", "tanh"))
+	}
 	return m, nil
 }
 
@@ -73,7 +79,10 @@ func (m *vit) Batch() Batch {
 // Loss is ViTForImageClassification.forward.
 func (m *vit) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	sequence := fn.Let(m.forward(b.Pixels))     // (B, N + 1, H)
+	sequence := fn.Let(m.forward(b.Pixels)) // (B, N + 1, H)
+	if m.headless(sequence, m.pooler) {
+		return fn.Return(nil)
+	}
 	pooled := fn.Let(sequence.Select(1, 0))     // (B, H)
 	logits := fn.Let(m.classifier.Call(pooled)) // (B, labels)
 	m.run.Calling.keepLogits(logits)
@@ -106,7 +115,7 @@ type vitEmbeddings struct {
 }
 
 func newViTEmbeddings(b *nn.Builder, c *Config, m *vit, hidden int) *vitEmbeddings {
-	at, patch := m.name+".embeddings", c.Positive("patch_size", 16)
+	at, patch := m.prefix(m.name)+"embeddings", c.Positive("patch_size", 16)
 	if patch > m.side {
 		c.fail("patch_size", "at most the image's side")
 		patch = m.side

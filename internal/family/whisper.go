@@ -32,6 +32,9 @@ func newWhisper(b *nn.Builder, c *Config, run Run) (Model, error) {
 	kind := &bartKind{ffn: 1536, act: "gelu", preNorm: true}
 	m.encoder = newWhisperEncoder(b, c, m.net, kind)
 	m.decoder = newWhisperDecoder(b, c, m.net, kind)
+	if run.Head == Encoder {
+		return m, nil
+	}
 	m.projOut = b.Linear("proj_out", c.Positive("d_model", 384), c.Positive("vocab_size", 51865), false)
 	if c.Bool("tie_word_embeddings", true) {
 		b.Tie(&m.projOut.Weight, m.decoder.tokens.Weight)
@@ -47,15 +50,21 @@ func (m *whisper) Batch() Batch {
 	}
 }
 
-// Loss is WhisperForConditionalGeneration.forward.
+// Loss is the forward of WhisperForConditionalGeneration or WhisperModel.
 func (m *whisper) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	ids := fn.Let(shiftRight(b.Labels))
+	ids := fn.Let(b.decoderIDs(shiftRight))
 	states := fn.Let(m.encoder.forward(b.Sound)) // (B, S, D)
 	m.run.Calling.keepEncoded(states)
 	out := fn.Let(m.decoder.forward(ids, states)) // (B, T, D)
-	logits := fn.Let(m.projOut.Call(out))         // (B, T, V)
+	if m.keepsBare(out, nil) {
+		return fn.Return(nil)
+	}
+	logits := fn.Let(m.projOut.Call(out)) // (B, T, V)
 	m.run.Calling.keepLogits(logits)
+	if b.Labels == nil {
+		return fn.Return(nil)
+	}
 	return fn.Return(maskedLoss(logits, b.Labels, logits.Size(-1)))
 }
 
@@ -69,7 +78,7 @@ type whisperEncoder struct {
 }
 
 func newWhisperEncoder(b *nn.Builder, c *Config, n net, kind *bartKind) *whisperEncoder {
-	at, width, positions := "model.encoder", c.Positive("d_model", 384), c.Positive("max_source_positions", 1500)
+	at, width, positions := n.prefix("model")+"encoder", c.Positive("d_model", 384), c.Positive("max_source_positions", 1500)
 	e := &whisperEncoder{b: b, mels: c.Positive("num_mel_bins", 80)}
 	e.net, e.kind, e.drop = n, kind, nn.Dropout(c.Float("dropout", 0))
 	e.conv1 = b.Conv1d(at+".conv1", e.mels, width, 3, shadow.Conv{Stride: 1, Padding: 1, Groups: 1}, true)
@@ -105,7 +114,7 @@ type whisperDecoder struct {
 }
 
 func newWhisperDecoder(b *nn.Builder, c *Config, n net, kind *bartKind) *whisperDecoder {
-	at, width := "model.decoder", c.Positive("d_model", 384)
+	at, width := n.prefix("model")+"decoder", c.Positive("d_model", 384)
 	d := &whisperDecoder{}
 	d.net, d.kind, d.drop = n, kind, nn.Dropout(c.Float("dropout", 0))
 	d.tokens = b.Embedding(at+".embed_tokens", c.Positive("vocab_size", 51865), width)
@@ -139,7 +148,7 @@ func newWhisperLayers(b *nn.Builder, c *Config, s *bartStack, name string) []*ba
 	dim := c.HeadDim(width, c.Positive(name+"_attention_heads", 6))
 	var layers []*bartLayer
 	for i := range c.Int(name+"_layers", 4) {
-		at := fmt.Sprintf("model.%s.layers.%d", name, i)
+		at := fmt.Sprintf("%s%s.layers.%d", s.prefix("model"), name, i)
 		l := &bartLayer{Path: shadow.Path(at), s: s, act: c.activation("activation_function", s.kind.act), inner: nn.Dropout(c.Float("activation_dropout", 0))}
 		attention := func(at string, crosses bool) *whisperAttention {
 			return &whisperAttention{

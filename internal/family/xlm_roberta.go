@@ -23,7 +23,7 @@ func newXLMRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 	at := m.prefix("roberta")
 	emb := newRobertaEmbeddings(b, at+"embeddings", cfg)
 	m.embeddings = emb
-	m.build(b, at, cfg, run.Head == Encoder || run.Head == MultipleChoice)
+	m.build(b, at, cfg, run.Head == Encoder && !cfg.unpooled || run.Head == MultipleChoice)
 	if m.head != nil && cfg.tie {
 		m.head.tie(b, emb.word)
 		emb.word.Weight.Rename("lm_head.decoder.weight") // Module.parameters() finds the weight at this path first

@@ -90,25 +90,39 @@ func generates(in *interpreter, a arguments) value {
 	if in.survey != nil { // a survey only needs the sizes of a training batch
 		return in.World.Empty(shadow.Dims(ids.Size(0), ids.Size(1)+count), shadow.Int64).Hold()
 	}
-	g := &generation{in: in, n: n, ids: ids.Hold(), mask: mask.Hold()}
+	g := &generation{in: in, n: n, ids: ids.Hold(), mask: mask.Hold(), how: decoding{samples: true}}
+	return g.run(count)
+}
+
+// run generates count tokens and returns the ids with them appended.
+func (g *generation) run(count int) value {
+	in := g.in
 	g.forward(g.ids, 0)
 	if len(g.cache) == 0 {
 		in.note("the key-value cache of this generate call is not counted; the run needs more memory than shown")
 	}
-	most := in.decodes()
-	stride, left := 1, count
-	for g.sample(1); left > stride && len(g.cache) > 0; g.sample(stride) {
-		left -= stride
+	length := g.ids.Size(1) + count
+	most, stride := in.decodes(), 1
+	g.sample(1)
+	for left := count - 1; left > 0 && len(g.cache) > 0; {
+		n := min(stride, left)
 		begin := len(in.World.Trace.Events)
 		last := g.ids.Slice(1, g.ids.Size(1)-1, g.ids.Size(1)).Contiguous().Hold()
-		g.forward(last, min(stride, left))
+		g.forward(last, n)
 		last.Drop()
 		if left == count-1 { // the first token shows how many events each token needs
 			stride = 1 + left*(len(in.World.Trace.Events)-begin)/most
 		}
+		left -= n
+		g.sample(n)
+	}
+	if g.ids.Size(1) < length { // without a cache, only the first token is followed
+		ids := g.ids
+		g.ids = in.World.Empty(shadow.Dims(ids.Size(0), length), ids.DType()).Hold()
+		ids.Drop()
 	}
 	dropTensors(g.cache)
-	for _, t := range []*shadow.Tensor{g.logits, g.scores, g.probs, g.mask} {
+	for _, t := range []*shadow.Tensor{g.logits, g.next, g.scores, g.probs, g.mask} {
 		t.Drop()
 	}
 	return g.ids
@@ -129,7 +143,9 @@ type generation struct {
 	n         *network
 	ids, mask *shadow.Tensor
 	cache     []*shadow.Tensor
+	how       decoding
 	logits    *shadow.Tensor // from the last forward
+	next      *shadow.Tensor // next_token_logits
 	scores    *shadow.Tensor // next_token_scores
 	probs     *shadow.Tensor
 }
@@ -176,15 +192,20 @@ func (g *generation) sample(count int) {
 	old.Drop()
 	next := g.logits.Select(1, 0).Hold()
 	w.Op("_to_copy")
-	scores := w.Empty(next.Shape(), shadow.Float32).Hold()
+	logits := w.Empty(next.Shape(), shadow.Float32).Hold()
 	next.Drop()
+	g.next.Drop()
+	g.next = logits
+	scores := g.how.process(logits).Hold()
 	g.scores.Drop()
 	g.scores = scores
-	probs := scores.Softmax(shadow.Float32).Hold()
-	g.probs.Drop()
-	g.probs = probs
-	w.Op("multinomial")
-	w.Scratch(probs.Bytes())
+	if g.how.samples {
+		probs := scores.Softmax(shadow.Float32).Hold()
+		g.probs.Drop()
+		g.probs = probs
+		w.Op("multinomial")
+		w.Scratch(probs.Bytes())
+	}
 	ids := g.ids
 	g.ids = shadow.Cat(-1, ids, w.Full(shadow.Int64, rows, count)).Hold()
 	ids.Drop()

@@ -5,6 +5,7 @@ package script
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 )
 
@@ -13,6 +14,7 @@ type configValue struct {
 	refs
 	own       map[string]any // configuration of a model other than the setup's
 	changed   map[string]any
+	unknown   string   // its class, if models of that type are not simulated
 	attention string   // attn_implementation; "" if not specified
 	of        *network // the model it belongs to, or nil
 }
@@ -33,9 +35,28 @@ func newConfig(a arguments) *configValue {
 	return c
 }
 
+// otherType returns the configuration that a class with these arguments makes if it is for another type of model than the
+// setup's; nil if it is for the setup's, or a part of it.
+func (in *interpreter) otherType(class string, a arguments) map[string]any {
+	_, last, _ := cutLast(class)
+	return in.ofType(knownType(strings.TrimSuffix(last, "Config")), a)
+}
+
+// ofType is otherType for the name of a type.
+func (in *interpreter) ofType(kind string, a arguments) map[string]any {
+	if in.Config == nil || kind == "" || kind == in.Config["model_type"] {
+		return nil
+	}
+	written := writtenConfig(kind, a)
+	if in.Complete != nil {
+		return in.Complete(written)
+	}
+	return written
+}
+
 // copied implements copy.deepcopy of a configuration.
 func (c *configValue) copied() *configValue {
-	return &configValue{own: c.own, changed: maps.Clone(c.changed), attention: c.attention}
+	return &configValue{own: c.own, unknown: c.unknown, changed: maps.Clone(c.changed), attention: c.attention}
 }
 
 // change applies the arguments that are keys of a configuration.
@@ -45,53 +66,70 @@ func (c *configValue) change(a arguments) {
 			c.attention = kind
 			continue
 		}
-		if d, ok := a.named[i].(*dict); ok && name == "id2label" && !d.open && len(d.keys) > 0 {
-			c.changed["num_labels"] = float64(len(d.keys))
-		} else if v, ok := asKey(a.named[i]); ok && !notOfConfig[name] {
-			c.changed[name] = v
+		switch v := a.named[i].(type) {
+		case int:
+			c.changed[name] = float64(v)
+		case float64, bool, string:
+			if !notOfConfig[name] {
+				c.changed[name] = v
+			}
+		case *dict:
+			if name == "id2label" && !v.open && len(v.keys) > 0 {
+				c.changed["num_labels"] = float64(len(v.keys))
+			}
+			c.changeTo(name, v)
+		case *list:
+			c.changeTo(name, v)
 		}
 	}
 }
 
-// asKey returns v as it would be in a config.json: a number, a text, a switch or a list of them.
-func asKey(v value) (any, bool) {
+// changeTo sets a key to a list or an object, if all of it is known.
+func (c *configValue) changeTo(name string, v value) {
+	if plain, ok := plainValue(v); ok && !notOfConfig[name] {
+		c.changed[name] = plain
+	}
+}
+
+// plainValue converts a value to what a config.json holds, and reports whether all of it is known.
+func plainValue(v value) (any, bool) {
 	switch v := v.(type) {
 	case int:
 		return float64(v), true
-	case float64, bool, string:
+	case float64, bool, string, nil:
 		return v, true
 	case *list:
-		out := make([]any, len(v.items))
-		for i, x := range v.items {
-			k, ok := asKey(x)
+		if v.opaque || v.unseen {
+			return nil, false
+		}
+		out := []any{}
+		for _, x := range v.items {
+			plain, ok := plainValue(x)
 			if !ok {
 				return nil, false
 			}
-			out[i] = k
+			out = append(out, plain)
 		}
-		return out, !v.unseen && !v.opaque
+		return out, true
+	case *dict:
+		if v.open || v.record {
+			return nil, false
+		}
+		out := map[string]any{}
+		for i, k := range v.keys {
+			plain, ok := plainValue(v.vals[i])
+			key, text := k.(string)
+			if n, whole := k.(int); whole {
+				key, text = strconv.Itoa(n), true
+			}
+			if !ok || !text {
+				return nil, false
+			}
+			out[key] = plain
+		}
+		return out, true
 	}
 	return nil, false
-}
-
-// fromKey returns the value of a key of a config.json.
-func fromKey(v any) value {
-	switch v := v.(type) {
-	case float64:
-		if v == float64(int(v)) {
-			return int(v)
-		}
-		return v
-	case bool, string, nil:
-		return v
-	case []any:
-		out := &list{}
-		for _, x := range v {
-			out.items = append(out.items, fromKey(x))
-		}
-		return out
-	}
-	return unknown{}
 }
 
 // notOfConfig lists the arguments of from_pretrained that are not keys of a configuration.
@@ -120,7 +158,27 @@ func (c *configValue) get(in *interpreter, name string) value {
 			return unknown{}
 		}
 	}
-	return fromKey(v)
+	return configItem(v)
+}
+
+// configItem converts a value of a config.json to Python's.
+func configItem(v any) value {
+	switch v := v.(type) {
+	case float64:
+		if v == float64(int(v)) {
+			return int(v)
+		}
+		return v
+	case bool, string, nil:
+		return v
+	case []any:
+		out := &list{}
+		for _, x := range v {
+			out.items = append(out.items, configItem(x))
+		}
+		return out
+	}
+	return unknown{}
 }
 
 // keys returns the configuration without the script's changes.
@@ -142,7 +200,7 @@ func (c *configValue) labels(in *interpreter) int {
 // synonyms lists the names that different configurations use for the same value, like transformers'
 // attribute_map.
 var synonyms = map[string][]string{
-	"hidden_size": {"n_embd", "dim", "d_model"}, "num_hidden_layers": {"n_layer", "n_layers", "num_layers", "encoder_layers"},
+	"hidden_size": {"n_embd", "dim", "d_model"}, "num_hidden_layers": {"n_layer", "n_layers", "num_layers", "encoder_layers"}, "head_dim": {"d_kv"},
 	"num_attention_heads": {"n_head", "n_heads", "num_heads", "encoder_attention_heads"}, "max_position_embeddings": {"n_positions", "n_ctx"},
 }
 

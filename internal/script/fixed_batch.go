@@ -48,8 +48,11 @@ func (in *interpreter) ownBatch(o *instance, args arguments) {
 		if len(networks(o)) > 0 || len(in.namedParameters(o)) == 0 {
 			return
 		}
-		if in.survey != nil {
-			in.survey.Code = true
+		if x := in.survey; x != nil {
+			x.Code = true
+			if x.Model.Where != "" { // modules around a model that the script loads; the survey goes on until it is called
+				return
+			}
 		}
 		in.trains(t, t.Dim() == 2 && t.DType() == shadow.Int64)
 		in.rows0, in.rowsAt = t.Size(0), in.at

@@ -28,7 +28,7 @@ func registerFunctional() {
 		"abs", "log", "sqrt", "rsqrt", "pow", "square", "reciprocal", "neg", "cos", "sin", "sign", "isnan", "isinf", "isfinite", "logical_not", "round", "floor", "ceil",
 		"topk", "sort", "argsort", "msort", "cumsum", "flip", "roll", "tril", "triu", "repeat_interleave", "split", "chunk", "unbind", "flatten", "squeeze", "unsqueeze",
 		"transpose", "permute", "reshape", "any", "all", "add", "sub", "mul", "div", "matmul", "mm", "bmm", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum",
-		"logical_and", "logical_or", "where", "argmin", "clone", "bernoulli", "log1p", "expm1", "erf", "relu", "count_nonzero", "dot", "t", "multinomial", "relu_", "sigmoid_", "tanh_",
+		"nan_to_num", "diag", "diagonal", "logical_and", "logical_or", "where", "argmin", "clone", "bernoulli", "log1p", "expm1", "erf", "relu", "count_nonzero", "dot", "t", "multinomial", "relu_", "sigmoid_", "tanh_",
 	} {
 		if _, ok := natives["torch."+name]; !ok {
 			natives["torch."+name] = onTensor(name)
@@ -40,6 +40,7 @@ func registerFunctional() {
 	natives["torch.linalg.vector_norm"] = vectorNorm
 	natives["torch.nn.functional.gumbel_softmax"] = unfollowed("gumbel_softmax")
 	natives["torch.einsum"] = einsum
+	natives["torch.cdist"] = cdist
 	natives["torch.cosine_similarity"] = cosineSimilarity
 	natives["torch.dropout"] = dropout
 	natives["torch.randint_like"] = filledLike
@@ -55,6 +56,23 @@ func registerFunctional() {
 	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {
 		natives["torch."+name] = tensorClass(dt)
 	}
+}
+
+// manyRows is the number of rows beyond which torch.cdist uses a matrix product for Euclidean distances.
+const manyRows = 25
+
+// cdist implements torch.cdist(x1, x2, p).
+func cdist(in *interpreter, a arguments) value {
+	x, okX := a.or(0, "x1", nil).(*shadow.Tensor)
+	y, okY := a.or(1, "x2", nil).(*shadow.Tensor)
+	if !okX || !okY || x.Dim() < 2 || x.Dim() != y.Dim() {
+		in.noteTensors("torch.cdist", a)
+		return unknown{}
+	}
+	p, known := number(a.or(2, "p", 2.0))
+	exact := a.or(3, "compute_mode", nil) == "donot_use_mm_for_euclid_dist"
+	many := x.Size(-2) > manyRows || y.Size(-2) > manyRows
+	return x.Cdist(y, known && p == 2 && many && !exact).Hold()
 }
 
 // unfollowed returns a function that only adds a note if an argument is a tensor.

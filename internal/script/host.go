@@ -30,7 +30,12 @@ func (in *interpreter) hostAttr(t *hostTensor, name string) (value, bool) {
 func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value {
 	switch name {
 	case "to", "cuda":
+		if wantsLast(a) && !t.last {
+			return in.hostMove(&hostTensor{size: t.size, dtype: t.dtype, last: true}, name, a)
+		}
 		return in.hostMove(t, name, a)
+	case "contiguous":
+		return &hostTensor{size: t.size, dtype: t.dtype, last: wantsLast(a), causal: t.causal}
 	case "long":
 		return &hostTensor{size: t.size, dtype: shadow.Int64}
 	case "float":
@@ -91,7 +96,7 @@ func (in *interpreter) hostMove(t *hostTensor, name string, a arguments) value {
 	if name == "cuda" {
 		device = "cuda"
 	}
-	moved := &hostTensor{size: t.size, dtype: t.dtype, causal: t.causal}
+	moved := &hostTensor{size: t.size, dtype: t.dtype, causal: t.causal, last: t.last}
 	if dt != shadow.None {
 		moved.dtype = dt
 	}
@@ -113,6 +118,9 @@ func (t *hostTensor) numel() int {
 // onto moves a host tensor to the card.
 func (in *interpreter) onto(t *hostTensor) *shadow.Tensor {
 	out := in.World.Input(t.dtype, t.size...)
+	if t.last {
+		out.MadeLast()
+	}
 	if t.causal && in.World != in.host {
 		in.causal = append(in.causal, out)
 	}

@@ -145,7 +145,7 @@ func batchNorm(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	if training, known := a.or(5, "training", false).(bool); known && !training && mean != nil {
-		return x.MulScalar().Hold()
+		return x.BatchNormEval(weight, bias, mean, variance).Hold()
 	}
 	return x.BatchNorm(weight, bias, mean, variance).Hold()
 }

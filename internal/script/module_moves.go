@@ -41,6 +41,9 @@ func (in *interpreter) moves(o *instance, name string, a arguments, seen map[val
 	device, dt := moveTo(name, a)
 	for _, p := range o.ownParameters() {
 		moveParameter(p.of.(*shadow.Tensor), device, dt)
+		if wantsLast(a) {
+			p.of.(*shadow.Tensor).ToLastInPlace()
+		}
 	}
 	for _, b := range o.ownBuffers() {
 		o.attrs.set(b.name, in.movedBuffer(b.of, device, dt))

@@ -4,6 +4,7 @@ package script
 
 import (
 	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 )
 
 // Models in the attributes of an nn.Module.
@@ -107,11 +108,10 @@ func optimizerToHost(_ *interpreter, a arguments) value {
 	if o == nil {
 		return nil
 	}
-	if s, ok := o.opt.(stateful); ok {
-		for _, of := range s.States() {
-			for _, t := range of {
-				t.ToMeta()
-			}
+	states, _ := train.States(o.opt)
+	for _, of := range states {
+		for _, t := range of {
+			t.ToMeta()
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"fmt"
 	"strings"
 
 	"snug/internal/shadow"
@@ -50,7 +51,14 @@ func (in *interpreter) callName(path string, a arguments) value {
 		return in.newNetwork(path, "", a)
 	case configClass(path):
 		in.loads(path, "", a)
-		return newConfig(a)
+		c := newConfig(a)
+		c.own = in.otherType(path, a)
+		if _, class, _ := cutLast(path); knownType(strings.TrimSuffix(class, "Config")) == "" {
+			c.unknown = class
+		}
+		return c
+	case strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, ".shift_tokens_right"):
+		return shiftedRight(in, a)
 	case outputClass(path) && len(a.pos) == 0:
 		return recordOf(in, a)
 	case visionModel(path, a) != "" && in.survey != nil && !in.survey.known:
@@ -73,7 +81,12 @@ func (in *interpreter) callName(path string, a arguments) value {
 			if method == "from_pretrained" {
 				return in.namedConfig(a)
 			}
-			return newConfig(a)
+			c := newConfig(a)
+			if kind, ok := a.or(0, "model_type", nil).(string); ok && method == "for_model" {
+				delete(c.changed, "model_type")
+				c.own = in.ofType(kind, a)
+			}
+			return c
 		}
 	}
 	if !harmless(path) {
@@ -290,10 +303,17 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	} else if method != "from_pretrained" && n.dtype == shadow.None {
 		n.dtype = shadow.Float32
 	}
+	in.refuseUnknown(class, n.config)
 	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
-	n.loading.Head = in.headOf(n.loading.Class)
+	if strings.HasSuffix(n.loading.Class, "EncoderModel") {
+		n.config.changed["is_encoder_decoder"] = false // as T5EncoderModel sets it
+	}
+	n.loading.Head, n.loading.Fresh = in.headOf(n.loading.Class), method != "from_pretrained"
 	if kind, ok := a.or(-1, "attn_implementation", nil).(string); ok {
 		n.loading.Attention = kind
+	}
+	if pools, ok := a.or(-1, "add_pooling_layer", nil).(bool); ok {
+		n.config.changed["add_pooling_layer"] = pools // an argument of the constructors of models without a head
 	}
 	n.loading.Quantized = quantization(in, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
@@ -303,6 +323,15 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 		n.there(in)
 	}
 	return n
+}
+
+// refuseUnknown stops the script if a model is made from the configuration of a type that is not simulated.
+func (in *interpreter) refuseUnknown(class string, c *configValue) {
+	if c.unknown == "" {
+		return
+	}
+	_, class, _ = cutLast(class)
+	panic(stopped{&Unsimulated{fmt.Sprintf("%s: %s, which is made from a %s, is not simulated; record the run: snug profile -- python3 %s", in.place(), class, c.unknown, in.File.Path)}})
 }
 
 // weightType returns the dtype in which a model's weights are loaded, or None if the script does not specify it.

@@ -4,6 +4,7 @@ package script
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"snug/internal/family"
@@ -14,7 +15,8 @@ import (
 type network struct {
 	refs
 	net      Net
-	here     bool // created on the card
+	fields   []Field // tensors of its batches
+	here     bool    // created on the card
 	dtype    shadow.DType
 	casted   shadow.DType // dtype that it was cast to before it was moved to the card
 	mode     Mode
@@ -70,6 +72,9 @@ func (n *network) there(in *interpreter) Net {
 	if n.waits {
 		n.net.ToCard()
 		n.away, n.waits = false, false
+	}
+	if n.fields == nil {
+		n.fields = n.net.Fields()
 	}
 	return n.net
 }
@@ -191,8 +196,9 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers":
 		return unknown{}
 	case "generate":
-		in.note("generation is not followed")
-		return unknown{}
+		return n.generated(in, a)
+	case "_shift_right", "prepare_decoder_input_ids_from_labels":
+		return shiftedRight(in, a)
 	case "compile":
 		in.compiles()
 		return nil
@@ -200,6 +206,17 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return hold(n)
 	}
 	return n.callAdapted(in, name, a)
+}
+
+// shiftedRight implements model._shift_right(labels) and shift_tokens_right(labels, …): the decoder's input for its labels.
+func shiftedRight(in *interpreter, a arguments) value {
+	switch t := a.or(0, "labels", a.or(0, "input_ids", nil)).(type) {
+	case *shadow.Tensor:
+		return family.ShiftRight(t).Hold()
+	case *hostTensor:
+		return &hostTensor{size: t.size, dtype: t.dtype}
+	}
+	return unknown{}
 }
 
 // callAdapted calls a method of PEFT's classes around the model, or one that only some models have, or adds a note if it
@@ -286,6 +303,11 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	case device == "cuda":
 		n.there(in)
 	}
+	if wantsLast(a) {
+		for _, p := range n.made(in).Parameters() {
+			p.ToLastInPlace()
+		}
+	}
 	if len(n.replaced) > 0 {
 		if device == "cuda" {
 			n.net.ToCard() // moves modules that were replaced since
@@ -358,7 +380,7 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	} else {
 		embeds = nil
 	}
-	b, made := in.modelBatch(a)
+	b, made := in.modelBatch(n, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
@@ -399,7 +421,7 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 
 // modelBatch converts the arguments of a model's forward to a batch; made lists the tensors copied to the card
 // for it.
-func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.Tensor) {
+func (in *interpreter) modelBatch(n *network, a arguments) (b family.Batch, made []*shadow.Tensor) {
 	take := func(i int, name string) *shadow.Tensor {
 		v, ok := a.get(i, name)
 		if !ok || v == nil {
@@ -422,6 +444,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	b.IDs = take(0, "input_ids")
 	b.Mask = take(1, "attention_mask")
 	b.Positions = take(-1, "position_ids")
+	b.DecoderIDs = take(-1, "decoder_input_ids")
 	named := func(names []string) (found *shadow.Tensor) {
 		for i := 0; i < len(names) && found == nil; i++ {
 			found = take(-1, names[i])
@@ -436,10 +459,11 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	if b.Labels == nil {
 		b.Labels, b.Ends = take(-1, "start_positions"), take(-1, "end_positions")
 	}
-	first, tokens := cmp.Or(b.IDs, b.Pixels, b.Sound), !in.images() && !in.takesSound()
+	first, tokens := cmp.Or(b.IDs, b.Pixels, b.Sound), !n.takes("pixel_values") && !n.takes("input_features", "input_values")
 	if first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
+	in.sawTargets(n, cmp.Or(b.Labels, b.DecoderIDs))
 	in.trains(first, b.IDs != nil && tokens)
 	if tokens && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
@@ -448,13 +472,24 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 			b.IDs = made[len(made)-1]
 		}
 	}
-	if in.images() && b.Pixels == nil {
+	if n.takes("pixel_values") && b.Pixels == nil {
 		b.Pixels, b.IDs = b.IDs, nil
 	}
-	if in.takesSound() && b.Sound == nil {
+	if n.takes("input_features", "input_values") && b.Sound == nil {
 		b.Sound, b.IDs = b.IDs, nil
 	}
 	return b, made
+}
+
+// sawTargets records in a survey that a model is trained, and the length of what a model of sound is trained to say.
+func (in *interpreter) sawTargets(n *network, targets *shadow.Tensor) {
+	if in.survey == nil || !in.World.GradEnabled() {
+		return
+	}
+	in.survey.Code = false
+	if targets != nil && targets.Dim() == 2 && n.takes("input_features", "input_values") {
+		in.survey.sawLength(Sighting{N: targets.Size(1), Where: in.place()})
+	}
 }
 
 // images reports whether the model's input is images.
@@ -462,9 +497,9 @@ func (in *interpreter) images() bool {
 	return len(in.Fields) > 0 && in.Fields[0].Name == "pixel_values"
 }
 
-// takesSound reports whether the model's input is sound.
-func (in *interpreter) takesSound() bool {
-	return len(in.Fields) > 0 && (in.Fields[0].Name == "input_features" || in.Fields[0].Name == "input_values")
+// takes reports whether the model's input has one of these names.
+func (n *network) takes(names ...string) bool {
+	return len(n.fields) > 0 && slices.Contains(names, n.fields[0].Name)
 }
 
 // record returns transformers' ModelOutput, which takes ownership of the tensors.

@@ -36,7 +36,18 @@ func registerNumPy() {
 	} {
 		constants["numpy."+name] = dtypeValue(dt)
 	}
+	natives["scipy.optimize.linear_sum_assignment"] = assignment
 	natives["torch.nn.utils.rnn.pad_sequence"] = padSequence
+}
+
+// assignment implements scipy's linear_sum_assignment(costs): a row and a column for each pair, as many as the shorter side has.
+func assignment(_ *interpreter, a arguments) value {
+	costs, ok := a.or(0, "cost_matrix", nil).(*hostTensor)
+	if !ok || len(costs.size) != 2 {
+		return unknown{}
+	}
+	n := min(costs.size[0], costs.size[1])
+	return tupleOf(&hostTensor{size: []int{n}, dtype: shadow.Int64}, &hostTensor{size: []int{n}, dtype: shadow.Int64})
 }
 
 // arrayMaker describes a function that makes an array: where its argument size is, -1 if each argument is one, and the

@@ -21,7 +21,7 @@ func registerObjects() {
 	}
 	aliases["lightning.plugins"], aliases["lightning.plugins.precision"] = "lightning.precision", "lightning.precision"
 	aliases["lightning.fabric.utilities"] = "lightning.fabric"
-	for _, name := range []string{"timm.utils", "timm.optim", "timm.models", "timm.loss"} {
+	for _, name := range []string{"timm.utils", "timm.optim", "timm.models", "timm.loss", "timm.data", "timm.data.mixup", "timm.scheduler", "timm.models.layers", "timm.layers"} {
 		aliases[name] = "timm"
 	}
 	natives["snug.network"] = bareNetwork

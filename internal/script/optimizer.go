@@ -277,61 +277,66 @@ func (in *interpreter) countUpdate() {
 
 func zeroGrads(params []*shadow.Tensor) { train.ZeroGrad(params) }
 
-// stateful is an optimizer whose states can be read and replaced.
-type stateful interface {
-	States() [][]*shadow.Tensor        // the states of each parameter that has any
-	Replace(states [][]*shadow.Tensor) // replaces them with others of the same shapes
-}
-
-// state implements optimizer.state_dict(). It returns the states themselves, not copies.
+// state implements optimizer.state_dict(). It returns the states themselves, not copies: for each parameter its step
+// counter and its states, or nothing before its first update.
 func (o *optimizerValue) state() value {
-	d, states := &dict{}, &list{}
-	if s, ok := o.opt.(stateful); ok {
-		for _, of := range s.States() {
-			row := &list{items: []value{&hostTensor{size: []int{}, dtype: shadow.Float32}}} // the step counter
-			for _, t := range of {
-				row.items = append(row.items, t.Hold())
-			}
-			states.items = append(states.items, row)
+	d, rows := &dict{}, &list{}
+	states, _ := train.States(o.opt)
+	for _, of := range states {
+		row := &list{}
+		if len(of) > 0 {
+			row.items = append(row.items, &hostTensor{size: []int{}, dtype: shadow.Float32}) // the step counter
 		}
+		for _, t := range of {
+			row.items = append(row.items, t.Hold())
+		}
+		rows.items = append(rows.items, row)
 	}
-	d.set("state", states)
+	d.set("state", rows)
 	return d
 }
 
 // load implements optimizer.load_state_dict(…). States on the card become the optimizer's own; others are copied
 // there. The old ones are freed.
 func (o *optimizerValue) load(in *interpreter, from value) {
-	s, ok := o.opt.(stateful)
-	d, isDict := from.(*dict)
-	if !ok || !isDict {
-		in.note("the states that this optimizer loads are not known; it is assumed to allocate new ones at the first step")
-		return
+	if _, known := train.States(o.opt); known {
+		if states, ok := o.loaded(in, from); ok {
+			train.Replace(o.opt, states)
+			return
+		}
+	}
+	in.note("the states that this optimizer loads are not known; it is assumed to allocate new ones at the first step")
+}
+
+// loaded returns the states in a value that state returned, which may have been saved and loaded since.
+func (o *optimizerValue) loaded(in *interpreter, from value) (states [][]*shadow.Tensor, ok bool) {
+	d, _ := from.(*dict)
+	if d == nil {
+		return nil, false
 	}
 	v, _ := d.get("state")
 	rows, _ := v.(*list)
 	if rows == nil {
-		return
+		return nil, false
 	}
-	var states [][]*shadow.Tensor
 	for _, r := range rows.items {
 		row, _ := r.(*list)
-		if row == nil || len(row.items) == 0 {
-			return
+		if row == nil {
+			return nil, false
 		}
-		o.steps = append(o.steps, hold(row.items[0]))
 		var ts []*shadow.Tensor
-		for _, x := range row.items[1:] {
-			switch t := x.(type) {
-			case *shadow.Tensor:
+		for i, x := range row.items {
+			if t, onCard := x.(*shadow.Tensor); onCard && i == 0 {
+				o.steps = append(o.steps, t.Hold()) // the step counter stays where it was loaded
+			} else if onCard {
 				ts = append(ts, t.Hold())
-			case *hostTensor:
+			} else if t, ok := x.(*hostTensor); ok && i > 0 {
 				ts = append(ts, in.World.Empty(shadow.Dims(t.size...), t.dtype).Hold())
 			}
 		}
 		states = append(states, ts)
 	}
-	s.Replace(states)
+	return states, true
 }
 
 // scalerValue is a GradScaler.

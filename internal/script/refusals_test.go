@@ -46,6 +46,7 @@ func TestRefusals(t *testing.T) {
 		"texts":            {sentences + "SentenceTransformerTrainer(model=model, train_dataset=mine, loss=losses.MultipleNegativesRankingLoss(model)).train()\n", "x.py:4: the number of texts in a sample depends on the data; give it with --positives"},
 		"lists":            {lists, "x.py:5: this loss scores all documents of a query"},
 		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters added to a sentence transformer"},
+		"an unknown type":  {training + "from transformers import Wav2Vec2Config, Wav2Vec2Model\nother = Wav2Vec2Model(Wav2Vec2Config())\n", "x.py:6: Wav2Vec2Model, which is made from a Wav2Vec2Config, is not simulated"},
 		"no backward":      {training + "for b in loader:\n    own_step(model(b[\"input_ids\"].cuda()))\n    opt.step()\n", "no backward pass was found before its first update"},
 		"no update":        {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no optimizer update"},
 	} {

@@ -114,6 +114,8 @@ type Run struct {
 	// Named returns the configuration of a model that the script names, with all defaults, or nil if it describes
 	// the setup's model. found is false if none can be read.
 	Named func(name string) (config map[string]any, found bool)
+	// Complete returns a configuration with all defaults, or as it is if no model can be built from it.
+	Complete func(config map[string]any) map[string]any
 	// NamesOf returns the names of a model's parameters.
 	NamesOf      func(Loading) []string
 	Config       map[string]any     // the model's config.json
@@ -163,6 +165,7 @@ type Loading struct {
 	Liger     *Liger         // kernels that replace its layers, if any
 	Unadapted bool           // it has no adapters, although the setup's model does
 	Loaded    bool           // from_pretrained loads it directly to the card, as with a device_map
+	Fresh     bool           // it is made from its configuration, not loaded from a checkpoint
 	Torchtune bool           // it is built from torchtune's modules, if torchtune has the model
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
 	Halves    bool           // if its weights are quantized, its trained parameters are cast to bfloat16

@@ -23,7 +23,7 @@ func registerShaping() {
 	natives["torch.vstack"] = concatenated(vstacked)
 	for name, f := range map[string]func(*interpreter, *shadow.Tensor, arguments) value{
 		"unflatten": unflattens, "narrow": narrows, "movedim": movesDims, "moveaxis": movesDims, "tile": tiles, "unsqueeze_": tensorDim((*shadow.Tensor).Unsqueeze),
-		"squeeze_": tensorSqueeze, "broadcast_to": expands, "cumprod": tensorCumprod, "diagonal": diagonals, "ravel": tensorFlatten, "swapdims": tensorTranspose,
+		"squeeze_": tensorSqueeze, "broadcast_to": expands, "cumprod": tensorCumprod, "diagonal": diagonals, "diag": diagonalCopy, "ravel": tensorFlatten, "swapdims": tensorTranspose,
 		"less": comparing("<"), "greater": comparing(">"), "greater_equal": comparing(">="), "less_equal": comparing("<="), "not_equal": comparing("!="),
 		"floor_divide": other("//"), "remainder": other("%"), "fmod": other("%"), "bitwise_and": other("&"), "bitwise_or": other("|"), "bitwise_xor": other("^"),
 	} {
@@ -188,7 +188,18 @@ func diagonals(in *interpreter, t *shadow.Tensor, a arguments) value {
 	if len(a.pos)+len(a.names) > 0 || t.Dim() != 2 {
 		return in.lost(t, "diagonal")
 	}
-	return t.Select(1, 0).Hold()
+	return t.Slice(0, 0, min(t.Size(0), t.Size(1))).Select(1, 0).Hold()
+}
+
+// diagonalCopy implements torch.diag(t): the diagonal of a matrix, or a matrix with t on its diagonal.
+func diagonalCopy(in *interpreter, t *shadow.Tensor, a arguments) value {
+	switch {
+	case len(a.pos)+len(a.names) == 0 && t.Dim() == 2:
+		return t.Slice(0, 0, min(t.Size(0), t.Size(1))).Select(1, 0).Clone().Hold()
+	case len(a.pos)+len(a.names) == 0 && t.Dim() == 1:
+		return t.Unsqueeze(1).Expand(t.Size(0), t.Size(0)).Clone().Hold()
+	}
+	return in.lost(t, "diag")
 }
 
 // searchSorted implements torch.searchsorted(sorted, values) and, with the other order, torch.bucketize(input, boundaries).

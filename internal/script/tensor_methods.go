@@ -83,7 +83,7 @@ func registerMoreMethods() {
 		"element_size": func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return int(t.DType().Bytes()) },
 		"min":          tensorExtreme("min"), "max": tensorExtreme("max"), "amax": tensorAmax("amax"), "amin": tensorAmax("amin"), "argmin": tensorArgmax,
 		"norm": tensorNorm, "logsumexp": tensorLogSumExp, "std": tensorSpread("std"), "var": tensorSpread("var"),
-		"any": tensorAny, "all": tensorAny, "clamp": tensorClamp, "clip": tensorClamp,
+		"any": tensorAny, "all": tensorAny, "clamp": tensorClamp, "clip": tensorClamp, "nan_to_num": plain((*shadow.Tensor).NanToNum),
 		"clamp_min": plain((*shadow.Tensor).ClampMin), "clamp_max": plain((*shadow.Tensor).ClampMin),
 		"gather": gathers, "index_select": indexSelects, "repeat": repeats, "where": tensorWhere, "maximum": larger("maximum"), "minimum": larger("minimum"),
 		"bmm": other("@"), "dot": dots, "topk": tensorTopK, "cumsum": tensorCumsum, "split": tensorSplit, "unbind": tensorUnbind,

@@ -182,7 +182,7 @@ func registerMethods() {
 		"bool":       plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Bool) }),
 		"detach":     plain((*shadow.Tensor).Detach),
 		"clone":      plain((*shadow.Tensor).Clone),
-		"contiguous": plain((*shadow.Tensor).Contiguous),
+		"contiguous": tensorContiguous,
 		"neg":        plain((*shadow.Tensor).Neg), "exp": plain((*shadow.Tensor).Exp),
 		"tanh": plain((*shadow.Tensor).Tanh), "sigmoid": plain((*shadow.Tensor).Sigmoid), "relu": plain((*shadow.Tensor).ReLU),
 
@@ -222,10 +222,29 @@ func tensorTo(_ *interpreter, t *shadow.Tensor, a arguments) value {
 		return &hostTensor{size: sizeOf(t), dtype: t.DType()}
 	}
 	if dt != shadow.None {
-		return t.To(dt).Hold()
+		t = t.To(dt)
+	}
+	if wantsLast(a) {
+		return t.ToLast().Hold()
 	}
 	return t.Hold()
 }
+
+// wantsLast reports whether the argument memory_format is torch.channels_last.
+func wantsLast(a arguments) bool {
+	return a.or(-1, "memory_format", nil) == namespace("torch.channels_last")
+}
+
+// tensorContiguous implements t.contiguous(memory_format).
+func tensorContiguous(_ *interpreter, t *shadow.Tensor, a arguments) value {
+	if wantsLast(a) || a.or(0, "", nil) == namespace("torch.channels_last") {
+		return t.ContiguousLast().Hold()
+	}
+	return t.Contiguous().Hold()
+}
+
+// memoryFormats are the values of the argument memory_format.
+var memoryFormats = map[namespace]bool{"torch.channels_last": true, "torch.channels_last_3d": true, "torch.contiguous_format": true, "torch.preserve_format": true}
 
 // destination returns the device and dtype passed to .to(…); "" and None if not given.
 func destination(a arguments) (device string, dt shadow.DType) {
@@ -244,7 +263,7 @@ func destination(a arguments) (device string, dt shadow.DType) {
 				device = "cuda"
 			}
 		case namespace:
-			if device == "" {
+			if device == "" && !memoryFormats[v] {
 				device = "cuda"
 			}
 		}

@@ -252,6 +252,8 @@ func ints(vs []value) []int {
 func newTensor(in *interpreter, a arguments) value {
 	t := &hostTensor{dtype: shadow.Float32}
 	switch v := a.or(0, "data", nil).(type) {
+	case *shadow.Tensor: // torch.tensor copies it, which only differs while both exist
+		return tensorTo(in, v, arguments{names: a.names, named: a.named})
 	case *hostTensor:
 		t.size, t.dtype, t.loose = v.size, v.dtype, v.loose
 	case int:

@@ -304,6 +304,7 @@ type hostTensor struct {
 
 	least, most int     // bounds of its random integers; both 0 if unknown
 	loose       *random // the random number that its size is the most of; nil if its size is exact
+	last        bool    // in torch.channels_last
 }
 
 // dtypeValue is a dtype such as torch.float32.

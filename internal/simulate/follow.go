@@ -307,7 +307,7 @@ func (r *run) fields(how *script.Run) error {
 	if of.config != nil {
 		how.Config = of.config.Complete()
 	}
-	how.NamesOf = of.namesOf()
+	how.NamesOf, how.Complete = of.namesOf(), r.completed
 	how.Fields = of.batchFields(of.model)
 	return nil
 }
@@ -495,6 +495,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	}
 	if b.Labels != nil && b.Labels.Dim() == 2 {
 		n.shape.TargetSeq = b.Labels.Size(1)
+	}
+	if b.DecoderIDs != nil {
+		n.shape.TargetSeq = b.DecoderIDs.Size(1)
 	}
 	if input := cmp.Or(b.Pixels, b.Sound); input != nil && b.IDs == nil {
 		n.shape.Batch = input.Size(0)

@@ -88,6 +88,14 @@ func (r *run) sample(config map[string]any) *run {
 	return of
 }
 
+// completed returns a configuration with all defaults.
+func (r *run) completed(config map[string]any) map[string]any {
+	if of := r.sample(config); of != nil {
+		return of.config.Complete()
+	}
+	return config
+}
+
 // describes reports whether both models are of the same family, with parameters of the same names and sizes.
 func (r *run) describes(other *run) bool {
 	same := func(a, b *shadow.Tensor) bool { return a.Name() == b.Name() && slices.Equal(a.Sizes(), b.Sizes()) }
@@ -161,6 +169,7 @@ func (r *run) prepare(l script.Loading) error {
 		s.Quantization = &q
 	}
 	r.s = &s
+	r.fresh = l.Fresh
 	r.torchtune = l.Torchtune && s.Quantization == nil && (s.LoRA == nil || !s.LoRA.DoRA)
 	r.setLiger(l.Liger)
 	if l.Adapters == nil {

@@ -130,6 +130,7 @@ type run struct {
 	here        bool                             // the script creates its model on the card
 	weights     shadow.DType                     // type of the model that the script loads; None if the setup decides
 	torchtune   bool                             // the script builds its model from torchtune's modules
+	fresh       bool                             // the script makes the model from its configuration
 	meter       metering                         // how far the watch has measured a script's own model
 	timedMicro  bool                             // the watch has measured a micro-batch of that model
 	untuned     bool                             // the script uses torchtune, but its model is simulated with another library's modules
@@ -280,6 +281,11 @@ func runWatched(s *setup.Setup, o Options) (*Result, error) {
 	}
 	plain.Model.Classes = s.Script.Classes()
 	plain.Script, plain.Model.Head, plain.Accumulation, plain.Checkpointing = nil, s.TrainedHead(), res.Micros(s), s.Recomputes()
+	if name, _ := plain.Model.Config["model_type"].(string); name != "" {
+		if facts, ok := family.FactsOf(name); ok && facts.Bare && plain.Model.Head == family.Encoder { // a model without a head has no loss
+			plain.Model.Head = facts.Heads[0]
+		}
+	}
 	if p := s.ComputesIn(); p != s.Precision {
 		plain.Precision, plain.Weights = p, ""
 	}
@@ -473,7 +479,7 @@ func (r *run) makeModel() error {
 		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head, Classes: s.Model.Classes,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Images: s.ImagesSeen(), Checkpointing: s.Checkpointing, Reentrant: s.Reentrant(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Unsloth: s.Unsloth, Adapts: s.LoRA != nil, Resolution: s.Resolution, Low: autocastType(s.Precision), Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune, LitGPT: r.litGPT(),
+		Fresh: r.fresh, Images: s.ImagesSeen(), Checkpointing: s.Checkpointing, Reentrant: s.Reentrant(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Unsloth: s.Unsloth, Adapts: s.LoRA != nil, Resolution: s.Resolution, Low: autocastType(s.Precision), Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune, LitGPT: r.litGPT(),
 	}
 	r.prefix = &family.Prefix{}
 	how.Prefix = r.prefix

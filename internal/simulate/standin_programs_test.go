@@ -48,8 +48,14 @@ func (p standinProgram) setup(t *testing.T) *setup.Setup {
 
 // TestStandinPrograms compares programs with runs of them on the stand-in. snug gets only their code: the model, or the
 // code that builds it, the batch and the length are found there.
-func TestStandinPrograms(t *testing.T) {
-	for _, p := range standinPrograms(t, "standin_wild3.jsonl") {
+func TestStandinPrograms(t *testing.T) { compareOnStandin(t, "standin_wild3.jsonl") }
+
+// TestStandinBackbones does the same with models without a head, or with other parts around them.
+func TestStandinBackbones(t *testing.T) { compareOnStandin(t, "standin_backbones.jsonl") }
+
+// compareOnStandin compares the programs in a file with their recordings.
+func compareOnStandin(t *testing.T, file string) {
+	for _, p := range standinPrograms(t, file) {
 		t.Run(p.ID, func(t *testing.T) {
 			s := p.setup(t)
 			res, err := Run(s, Options{Standin: true})

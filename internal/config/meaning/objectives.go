@@ -126,7 +126,7 @@ func classIn(p projects.ExecutedProgram, text string) *Missing {
 			break
 		}
 		name := text[from+found[2] : from+found[3]]
-		if _, does := systems.ObjectiveOf(name); does != "" {
+		if _, does := systems.ObjectiveOf(name); does != "" && !writesOut(text, name) {
 			return refusedIn(p, from+found[2], name, does)
 		}
 		from += found[3]
@@ -143,6 +143,17 @@ func classIn(p projects.ExecutedProgram, text string) *Missing {
 		}
 	}
 	return nil
+}
+
+// writesOut reports whether a program defines a class itself and has its own loop, in which case all that the class does is
+// in code that can be followed.
+func writesOut(text, class string) bool {
+	return (strings.Contains(text, "class "+class+"(") || strings.Contains(text, "class "+class+":")) && strings.Contains(text, "backward(")
+}
+
+// writesOwnModel reports whether a program has its own loop and its own modules, so that its code says what is trained.
+func writesOwnModel(text string) bool {
+	return strings.Contains(text, "backward(") && (strings.Contains(text, "nn.Module)") || strings.Contains(text, "(Module)"))
 }
 
 // otherProgram returns the refusal of a script that starts a program for another objective, by the name of the
@@ -343,7 +354,7 @@ func (r *Run) otherName() []Missing {
 		return nil
 	}
 	d := r.Primary.Tree.Layers[0].Doc
-	if d.Format() == doc.Python && trainsTokens.In(d.Text()) {
+	if d.Format() == doc.Python && (trainsTokens.In(d.Text()) || writesOwnModel(d.Text())) {
 		return nil
 	}
 	for name := range upwards(r.Primary.File) {

@@ -99,6 +99,10 @@ func TestOtherTrainers(t *testing.T) {
 		"a named program":    {"train_reward_model.py", batch + " = 2\nt = Trainer(model=m)\n", scoresAnswers},
 		"a program within":   {"rlhf/step1.py", batch + " = 2\nt = Trainer(model=m)\n", ""},
 		"a model":            {"a.py", batch + " = 2\nt = Trainer(model=GPTRewardModel(name))\n", scoresAnswers},
+		"its own model":      {"a.py", batch + " = 2\nclass RewardModel(nn.Module):\n    pass\nm = RewardModel(c)\nm(x).backward()\n", ""},
+		"its own loop":       {"train_reward_model.py", batch + " = 2\nclass Net(nn.Module):\n    pass\nNet()(x).backward()\n", ""},
+		"a distilled model":  {"a.py", batch + " = 2\nm = DistilBertModel(c)\n", ""},
+		"a distillation":     {"a.py", batch + " = 2\nt = DistilTrainer(c)\n", "trains with a teacher model"},
 		"evaluation":         {"a.sh", "python evaluate.py --batch_size 2\n", "does not train, judging by its name"},
 		"and training":       {"a.sh", "python train_and_evaluate.py --batch_size 2\n", ""},
 	} {

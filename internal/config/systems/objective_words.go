@@ -53,6 +53,9 @@ func ObjectiveOfProgram(name string) (word, does string) {
 // else in a key: rm is a command.
 var onlyNames = []string{"contrastive", "rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
 
+// distilled are the models whose distilled versions are models of their own, such as DistilBERT.
+var distilled = []string{"bert", "roberta", "gpt", "mbert", "whisper", "bart", "hubert", "mistral", "camembert"}
+
 // ObjectiveOf returns the word of a name that stands for an objective, and what that objective does; does is ""
 // for a loss over tokens, and word is "" if the name contains no such word. The last word takes precedence, but a
 // loss over tokens only counts if there is no other objective: sft_then_dpo. Words after "for" describe a later
@@ -65,6 +68,9 @@ func ObjectiveOf(name string) (word, does string) {
 	for i, w := range words {
 		for _, w := range []string{joined(words, i), withoutVersion(w)} {
 			means, known := wordsOf[w]
+			if w == "distil" && i+1 < len(words) && slices.Contains(distilled, withoutVersion(words[i+1])) {
+				known = false
+			}
 			if !known && isPolicy(w) {
 				means, known = comparesAnswers, true
 			}

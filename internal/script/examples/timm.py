@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 from snug import eval_loader, load_model, loader, settings
-from timm import LabelSmoothingCrossEntropy, NativeScaler, create_model, create_optimizer_v2, dispatch_clip_grad
+from timm import LabelSmoothingCrossEntropy, NativeScaler, setup_model, create_optimizer_v2, dispatch_clip_grad
 
 device = torch.device("cuda")
 
@@ -61,7 +61,7 @@ def validate(model, loader, amp_autocast):
 
 
 def main():
-    model = create_model(settings.model)
+    model = setup_model(settings.model)
     model.to(device=device)
     if settings.checkpointing:
         model.gradient_checkpointing_enable()

@@ -94,3 +94,42 @@ func approxSquare(row, col *shadow.Tensor) *shadow.Tensor {
 	c := fn.Let(col.Unsqueeze(-2).Rsqrt())
 	return fn.Return(r.Mul(c))
 }
+
+// States returns the states of each parameter, nil before its first update.
+func (a *adafactor) States() [][]*shadow.Tensor {
+	out := make([][]*shadow.Tensor, len(a.params))
+	for i, p := range a.params {
+		if s := a.state[p]; s != nil {
+			out[i] = s.slots().read()
+		}
+	}
+	return out
+}
+
+// Replace replaces the states with loaded ones.
+func (a *adafactor) Replace(states [][]*shadow.Tensor) {
+	for i, p := range a.params {
+		if i >= len(states) || states[i] == nil {
+			continue
+		}
+		if a.state[p] == nil {
+			a.state[p] = &factors{}
+		}
+		s := a.state[p]
+		s.slotsFor(p.Dim(), a.first).write(states[i])
+	}
+}
+
+// slots lists a parameter's states in the order of their creation; rms is made last.
+func (s *factors) slots() slots { return slots{&s.first, &s.row, &s.col, &s.all, &s.rms} }
+
+// slotsFor lists the states of a parameter with dims dimensions.
+func (s *factors) slotsFor(dims int, first bool) (out slots) {
+	if first {
+		out = append(out, &s.first)
+	}
+	if dims >= 2 {
+		return append(out, &s.row, &s.col, &s.rms)
+	}
+	return append(out, &s.all, &s.rms)
+}

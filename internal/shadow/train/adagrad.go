@@ -12,14 +12,16 @@ type adagrad struct {
 	decay
 	w      *shadow.World
 	params []*shadow.Tensor
+	sums   map[*shadow.Tensor]*shadow.Tensor
 }
 
 // newAdagrad allocates the sums at once: Adagrad does not wait for the first step.
 func newAdagrad(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	a := &adagrad{w: w, params: params, sums: map[*shadow.Tensor]*shadow.Tensor{}}
 	for _, p := range params {
-		zerosLike(p, p.DType())
+		a.sums[p] = zerosLike(p, p.DType())
 	}
-	return &adagrad{w: w, params: params}
+	return a
 }
 
 // Counters returns the number of step counters that exist before the first step, one for each parameter, on the host.
@@ -44,3 +46,9 @@ func (a *adagrad) Step() {
 	dropList(std)
 	dropList(numerator)
 }
+
+// States returns each parameter's sum of squares.
+func (a *adagrad) States() [][]*shadow.Tensor { return statesOf(a.params, a.sums) }
+
+// Replace replaces the sums.
+func (a *adagrad) Replace(states [][]*shadow.Tensor) { replaceOf(a.params, a.sums, states) }

@@ -106,27 +106,24 @@ func (a *adamLoop) Step() {
 	denom.Drop()
 }
 
-// States returns the moments of each parameter that has any, in order.
+// States returns the moments of each parameter, nil before its first update.
 func (m *moments) States() [][]*shadow.Tensor {
-	var out [][]*shadow.Tensor
-	for _, p := range m.params {
+	out := make([][]*shadow.Tensor, len(m.params))
+	for i, p := range m.params {
 		if s, ok := m.state[p]; ok {
-			out = append(out, s[:])
+			out[i] = s[:]
 		}
 	}
 	return out
 }
 
-// Replace replaces the moments with loaded ones, or sets them before the first step would allocate them. It takes
-// ownership of states.
+// Replace replaces the moments with loaded ones, or sets them before the first step would allocate them.
 func (m *moments) Replace(states [][]*shadow.Tensor) {
 	for i, p := range m.params {
-		if i >= len(states) || len(states[i]) < 2 {
-			return
+		if i < len(states) && len(states[i]) >= 2 {
+			s := m.state[p]
+			slots{&s[0], &s[1]}.write(states[i])
+			m.state[p] = s
 		}
-		old := m.state[p]
-		m.state[p] = [2]*shadow.Tensor{states[i][0], states[i][1]}
-		old[0].Drop()
-		old[1].Drop()
 	}
 }

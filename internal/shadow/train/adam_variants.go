@@ -75,3 +75,9 @@ func (v *variant) make(of []*shadow.Tensor) {
 
 // Restore allocates the states before the first step, as load_state_dict does.
 func (v *variant) Restore() { v.make(v.params) }
+
+// States returns the states of each parameter, nil if it has none.
+func (v *variant) States() [][]*shadow.Tensor { return statesIn(v.params, v.state) }
+
+// Replace replaces the states with loaded ones.
+func (v *variant) Replace(states [][]*shadow.Tensor) { replaceIn(v.params, v.state, states) }

@@ -102,28 +102,11 @@ func (f *foreachOptimizer) averages(group []*shadow.Tensor) {
 	dropList(fresh)
 }
 
-// States returns the states of each parameter that has any.
-func (f *foreachOptimizer) States() [][]*shadow.Tensor {
-	var out [][]*shadow.Tensor
-	for _, p := range f.params {
-		if s := f.state[p]; s != nil {
-			out = append(out, s)
-		}
-	}
-	return out
-}
+// States returns the states of each parameter, nil if it has none.
+func (f *foreachOptimizer) States() [][]*shadow.Tensor { return statesIn(f.params, f.state) }
 
-// Replace replaces the states with loaded ones and takes ownership of them.
-func (f *foreachOptimizer) Replace(states [][]*shadow.Tensor) {
-	for i, p := range f.params {
-		if i >= len(states) {
-			return
-		}
-		old := f.state[p]
-		f.state[p] = states[i]
-		dropList(old)
-	}
-}
+// Replace replaces the states with loaded ones.
+func (f *foreachOptimizer) Replace(states [][]*shadow.Tensor) { replaceIn(f.params, f.state, states) }
 
 // Restore allocates the states before the first step, as load_state_dict does. It also allocates momentum, which
 // is otherwise a copy of the first gradients.

@@ -16,9 +16,7 @@ func Free(o Optimizer) bool {
 		return known
 	case scaledGroups:
 		return Free(o.groups)
-	case *sgd:
-		return true
-	case interface{ States() [][]*shadow.Tensor }:
+	case stated:
 		for _, of := range o.States() {
 			dropAll(of)
 		}

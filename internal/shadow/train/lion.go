@@ -27,3 +27,9 @@ func (l *lion) Step() {
 		l.avg[p].Clone().Add(p.Grad()).Drop()
 	}
 }
+
+// States returns each parameter's average, or none if it has not been updated yet.
+func (l *lion) States() [][]*shadow.Tensor { return statesOf(l.params, l.avg) }
+
+// Replace replaces the averages.
+func (l *lion) Replace(states [][]*shadow.Tensor) { replaceOf(l.params, l.avg, states) }

@@ -32,3 +32,9 @@ func (r *rmsprop) Step() {
 		return foreach(r.w, "_foreach_sqrt", group)
 	})
 }
+
+// States returns each parameter's average of squares, or none if it has not been updated yet.
+func (r *rmsprop) States() [][]*shadow.Tensor { return statesOf(r.params, r.square) }
+
+// Replace replaces the averages.
+func (r *rmsprop) Replace(states [][]*shadow.Tensor) { replaceOf(r.params, r.square, states) }

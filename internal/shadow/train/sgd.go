@@ -22,6 +22,12 @@ func (s *sgd) Step() {
 	s.end()
 }
 
+// States returns nothing: SGD without momentum keeps no states.
+func (s *sgd) States() [][]*shadow.Tensor { return make([][]*shadow.Tensor, len(s.params)) }
+
+// Replace has nothing to replace.
+func (s *sgd) Replace([][]*shadow.Tensor) {}
+
 type sgdMomentum struct {
 	decay
 	w      *shadow.World
@@ -57,24 +63,7 @@ func (s *sgdMomentum) Restore() {
 }
 
 // States returns each parameter's momentum buffer, or none if it has not been updated yet.
-func (s *sgdMomentum) States() [][]*shadow.Tensor {
-	var out [][]*shadow.Tensor
-	for _, p := range s.params {
-		if b := s.buffer[p]; b != nil {
-			out = append(out, []*shadow.Tensor{b})
-		}
-	}
-	return out
-}
+func (s *sgdMomentum) States() [][]*shadow.Tensor { return statesOf(s.params, s.buffer) }
 
 // Replace replaces the momentum buffers.
-func (s *sgdMomentum) Replace(states [][]*shadow.Tensor) {
-	for i, p := range s.params {
-		if i >= len(states) || len(states[i]) < 1 {
-			return
-		}
-		old := s.buffer[p]
-		s.buffer[p] = states[i][0]
-		old.Drop()
-	}
-}
+func (s *sgdMomentum) Replace(states [][]*shadow.Tensor) { replaceOf(s.params, s.buffer, states) }
