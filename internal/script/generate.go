@@ -29,9 +29,9 @@ func (n *network) generated(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	defer ids.Drop()
-	how, plain := decodingOf(in, a, ids.Size(1))
+	how, plain := decodingOf(a, ids.Size(1))
 	rows := ids.Size(0)
-	if k, ok := setting(in, a, "num_return_sequences").(int); ok && k > 1 {
+	if k, ok := setting(a, "num_return_sequences").(int); ok && k > 1 {
 		rows *= k
 	}
 	if n.loading.Head != "causal-lm" || !plain {
@@ -77,7 +77,7 @@ func (in *interpreter) tokensOnCard(v value) *shadow.Tensor {
 }
 
 // setting returns an argument of generate, or the value that its generation_config has.
-func setting(in *interpreter, a arguments, name string) value {
+func setting(a arguments, name string) value {
 	if v, ok := a.get(-1, name); ok {
 		return v
 	}
@@ -93,9 +93,9 @@ func setting(in *interpreter, a arguments, name string) value {
 const usualLength = 20
 
 // decodingOf reads the arguments of generate. plain is false for ways of decoding that are not simulated.
-func decodingOf(in *interpreter, a arguments, prompt int) (how decoding, plain bool) {
+func decodingOf(a arguments, prompt int) (how decoding, plain bool) {
 	whole := func(name string) int {
-		n, _ := setting(in, a, name).(int)
+		n, _ := setting(a, name).(int)
 		return n
 	}
 	how.count = max(usualLength-prompt, 1)
@@ -106,20 +106,20 @@ func decodingOf(in *interpreter, a arguments, prompt int) (how decoding, plain b
 		how.count = n
 	}
 	how.least = max(whole("min_new_tokens"), whole("min_length")-prompt)
-	how.samples, _ = setting(in, a, "do_sample").(bool)
-	if t, ok := number(setting(in, a, "temperature")); ok {
+	how.samples, _ = setting(a, "do_sample").(bool)
+	if t, ok := number(setting(a, "temperature")); ok {
 		how.warm = t != 1
 	}
 	how.topK = 50
-	if k, ok := setting(in, a, "top_k").(int); ok {
+	if k, ok := setting(a, "top_k").(int); ok {
 		how.topK = k
 	}
-	if p, ok := number(setting(in, a, "top_p")); ok {
+	if p, ok := number(setting(a, "top_p")); ok {
 		how.topP = p < 1
 	}
 	other := []string{"num_beams", "penalty_alpha", "assistant_model", "repetition_penalty", "no_repeat_ngram_size", "return_dict_in_generate", "past_key_values", "logits_processor", "guidance_scale", "prompt_lookup_num_tokens"}
 	plain = !slices.ContainsFunc(other, func(name string) bool {
-		v := setting(in, a, name)
+		v := setting(a, name)
 		return v != nil && v != false && v != 1 && v != 1.0 && v != 0
 	})
 	return how, plain

@@ -58,7 +58,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 		}
 		return c
 	case strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, ".shift_tokens_right"):
-		return shiftedRight(in, a)
+		return shiftedRight(a)
 	case outputClass(path) && len(a.pos) == 0:
 		return recordOf(in, a)
 	case visionModel(path, a) != "" && in.survey != nil && !in.survey.known:

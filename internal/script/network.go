@@ -198,7 +198,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "generate":
 		return n.generated(in, a)
 	case "_shift_right", "prepare_decoder_input_ids_from_labels":
-		return shiftedRight(in, a)
+		return shiftedRight(a)
 	case "compile":
 		in.compiles()
 		return nil
@@ -209,7 +209,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 }
 
 // shiftedRight implements model._shift_right(labels) and shift_tokens_right(labels, …): the decoder's input for its labels.
-func shiftedRight(in *interpreter, a arguments) value {
+func shiftedRight(a arguments) value {
 	switch t := a.or(0, "labels", a.or(0, "input_ids", nil)).(type) {
 	case *shadow.Tensor:
 		return family.ShiftRight(t).Hold()
