@@ -110,9 +110,9 @@ type BatchBytes struct {
 	Bytes uint64 // size of the workspace
 }
 
-// Convolution returns the size of cuDNN's workspace. For an unmeasured card or convolution the lower bound is zero, and
-// the upper bound is a copy of every tensor plus, for weight gradients, partial sums from every multiprocessor; seven in
-// eight measured convolutions are below it.
+// Convolution returns the size of cuDNN's workspace. For an unmeasured convolution it is a guess from similar ones, the lower
+// bound is zero, and the upper bound is the largest of five. For an unmeasured card the upper bound is a copy of every tensor
+// plus, for weight gradients, partial sums from every multiprocessor; seven in eight measured convolutions are below it.
 //
 // No 3D convolution was measured on any card. The best guess is a copy of every tensor.
 func (r Rules) Convolution(c Conv) Figure {
@@ -126,36 +126,36 @@ func (r Rules) Convolution(c Conv) Figure {
 		n := c.copies()
 		return Figure{N: n, Most: n + uint64(c.partials()), Lacks: Convolutions}
 	}
-	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
+	n, most, known := c.workspace()
+	if !known {
+		return Figure{N: n, Most: most, Lacks: Convolutions}
+	}
+	most = c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
 	if c.Kind == WGrad {
 		most += MaxConvPartials
-	}
-	n, known := c.workspace()
-	if !known {
-		return Figure{N: n, Most: max(most, n), Lacks: Convolutions}
 	}
 	return r.between(Convolutions, n, 0, most)
 }
 
-// workspace returns the size that was measured for the convolution or a similar one; known is false if there is none,
-// so that the size is a guess.
-func (c Conv) workspace() (bytes uint64, known bool) {
+// workspace returns the size that was measured for the convolution. If there is none, known is false, and the size is a guess
+// from similar ones, with an upper bound.
+func (c Conv) workspace() (bytes, most uint64, known bool) {
+	call, table := convCall{c.Kind, c.Type, c.shape()}, measuredWorkspaces()
 	if c.Line || c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
-		call := convCall{c.Kind, c.Type, c.shape()}
-		table := measuredWorkspaces()
-		points := table.points(call)
-		if points == nil && c.Type == Float16 {
-			call.dtype = BFloat16
-			points = table.points(call)
-		}
-		if points != nil {
-			return workspaceAt(points, c.Batch), true
+		if points := table.workspace(call); points != nil {
+			n := workspaceAt(points, c.Batch)
+			return n, n, true
 		}
 	}
 	if !c.Last && c.Groups == c.Channels && c.Groups > 1 {
-		return 0, true
+		return 0, 0, true
 	}
-	return c.copies(), false
+	if similar := table.similar(call); len(similar) > 0 {
+		n, most := guess(similar, c.Batch)
+		return n, most, false
+	}
+	n := c.copies()
+	return n, max(n, call.bytes(c.Type.Bytes(), c.Batch).copies+littleBytes+uint64(c.partials())), false
 }
 
 // workspaceAt returns the workspace at any batch size, based on the measurements at the two batch sizes around it

@@ -97,3 +97,33 @@ func TestCarry(t *testing.T) {
 		}
 	}
 }
+
+// TestSimilar checks that without a convolution's own measurements, similar ones give a better guess than copies of all
+// tensors, and an upper bound that holds for 19 in 20.
+func TestSimilar(t *testing.T) {
+	table := measuredWorkspaces()
+	for _, dt := range []Type{Float32, BFloat16} {
+		for _, kind := range []ConvKind{FProp, DGrad, WGrad} {
+			var copied, guessed float64
+			runs, above := 0, 0
+			for _, c := range everyNth(23) {
+				call := convCall{kind, dt, c}
+				points, similar := table.workspace(call), table.search(call, c)
+				if points == nil || len(similar) == 0 || c.groups > 1 {
+					continue
+				}
+				n, most := guess(similar, 64)
+				whole := Conv{Kind: kind, Type: dt, Batch: 64, Channels: c.channels, Filters: c.filters, Size: c.size, Kernel: c.kernel, Stride: c.stride.H, Padding: c.padding.H, Groups: 1}
+				measured, tensors := float64(points.At(64)), float64(c.bytes(dt.Bytes(), 64).tensors)
+				copied += math.Abs(float64(whole.copies())-measured) / tensors
+				guessed += math.Abs(float64(n)-measured) / tensors
+				if runs++; measured > float64(most)+0.02*tensors {
+					above++
+				}
+			}
+			if guessed > copied/2 || 20*above > runs {
+				t.Errorf("%v, %v: errors of %.1f, of copies %.1f; %d of %d above the bound", dt, kind, guessed, copied, above, runs)
+			}
+		}
+	}
+}

@@ -17,11 +17,14 @@ var cudnnTable string
 type convTable struct {
 	rows    map[convShape]string // the lines of the file for each shape
 	bySizes map[ConvSizes][]convShape
+
+	mu    sync.Mutex
+	found map[convCall][]ConvWorkspace // of convolutions that are not in the table: those of similar ones, scaled
 }
 
 // measuredWorkspaces returns the table, reading it on first use.
 var measuredWorkspaces = sync.OnceValue(func() *convTable {
-	t := &convTable{rows: map[convShape]string{}, bySizes: map[ConvSizes][]convShape{}}
+	t := &convTable{rows: map[convShape]string{}, bySizes: map[ConvSizes][]convShape{}, found: map[convCall][]ConvWorkspace{}}
 	if err := t.open(cudnnTable); err != nil {
 		panic("kernel: cudnn_workspaces.txt: " + err.Error())
 	}
@@ -97,6 +100,16 @@ func (t *convTable) points(c convCall) ConvWorkspace {
 	points, err := parsePoints(row)
 	if err != nil {
 		panic("kernel: cudnn_workspaces.txt: " + err.Error())
+	}
+	return points
+}
+
+// workspace is points, but where float16 does not differ it returns bfloat16's.
+func (t *convTable) workspace(c convCall) ConvWorkspace {
+	points := t.points(c)
+	if points == nil && c.dtype == Float16 {
+		c.dtype = BFloat16
+		points = t.points(c)
 	}
 	return points
 }

@@ -72,10 +72,10 @@ func TestWorkspaceAt(t *testing.T) {
 	}
 }
 
-// TestWorkspaceOfUnmeasured checks that a convolution missing from the table copies its images and weight.
+// TestWorkspaceOfUnmeasured checks that a convolution unlike any in the table copies its images and weight.
 func TestWorkspaceOfUnmeasured(t *testing.T) {
-	c := Conv{Type: BFloat16, Batch: 2, Channels: 3, Filters: 16, Size: square(100), Kernel: square(5), Stride: 1, Padding: 2, Groups: 1}
-	const copies = (2*8*100*100+16*8*5*5+2*16*100*100)*2 + 16
+	c := Conv{Type: BFloat16, Batch: 2, Channels: 3, Filters: 16, Size: square(100), Kernel: square(13), Stride: 1, Padding: 6, Groups: 1}
+	const copies = (2*8*100*100+16*8*13*13+2*16*100*100)*2 + 16
 	if got := h200.Convolution(c).N; got != copies {
 		t.Errorf("forward needs %d, want %d", got, copies)
 	}

@@ -5,6 +5,8 @@ package systems
 import (
 	"slices"
 	"strings"
+
+	"snug/internal/family"
 )
 
 // Objectives have only a few names, whether in keys, values, programs, folders or classes. So files of a
@@ -53,8 +55,10 @@ func ObjectiveOfProgram(name string) (word, does string) {
 // else in a key: rm is a command.
 var onlyNames = []string{"contrastive", "rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
 
-// distilled are the models whose distilled versions are models of their own, such as DistilBERT.
-var distilled = []string{"bert", "roberta", "gpt", "mbert", "whisper", "bart", "hubert", "mistral", "camembert"}
+// namesModel reports whether a word is a model's name, or part of one: gpt, bert, hubert.
+func namesModel(word string) bool {
+	return len(word) > 2 && slices.ContainsFunc(family.Known(), func(t string) bool { return strings.HasPrefix(t, word) || strings.HasSuffix(word, t) })
+}
 
 // ObjectiveOf returns the word of a name that stands for an objective, and what that objective does; does is ""
 // for a loss over tokens, and word is "" if the name contains no such word. The last word takes precedence, but a
@@ -68,7 +72,7 @@ func ObjectiveOf(name string) (word, does string) {
 	for i, w := range words {
 		for _, w := range []string{joined(words, i), withoutVersion(w)} {
 			means, known := wordsOf[w]
-			if w == "distil" && i+1 < len(words) && slices.Contains(distilled, withoutVersion(words[i+1])) {
+			if w == "distil" && i+1 < len(words) && namesModel(withoutVersion(words[i+1])) {
 				known = false
 			}
 			if !known && isPolicy(w) {
