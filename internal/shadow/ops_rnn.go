@@ -18,7 +18,8 @@ type Recurrent struct {
 	Dropout    bool      // there is dropout between the layers
 	Steps      int       // the number of steps of a packed input, whose dimensions are (tokens, width); otherwise 0
 
-	cast bool // the weights are autocast's copies
+	cast  bool // the weights are autocast's copies
+	batch int  // the number of sequences of a packed input
 }
 
 // cell reports whether the layer has a cell besides its hidden state.
@@ -45,9 +46,8 @@ func FlattenWeights(weights []*Tensor) {
 // shape returns the number of steps and the batch size of t.
 func (r *Recurrent) shape(t *Tensor) (steps, batch int) {
 	switch {
-	case r.Steps > 0: // the workspace is as large as that of as many tokens without padding
-		batch = (t.size.d[0] + r.Steps - 1) / r.Steps
-		return t.size.d[0] / batch, batch
+	case r.Steps > 0:
+		return r.Steps, r.batch
 	case r.BatchFirst:
 		return t.size.d[1], t.size.d[0]
 	}
@@ -64,8 +64,13 @@ func (r *Recurrent) stepsFirst(t *Tensor) *Tensor {
 
 // call describes a call of the layer for package kernel.
 func (r *Recurrent) call(x *Tensor, steps, batch int, backward bool) kernel.RecurrentLayer {
+	tokens := 0
+	if r.Steps > 0 {
+		tokens = x.size.d[0]
+	}
 	return kernel.RecurrentLayer{
-		Gates: r.Gates, Input: x.size.d[x.size.n-1], Hidden: r.Hidden, Layers: r.Layers, Directions: r.Directions, Steps: steps, Batch: batch, Element: x.dtype.Bytes(),
+		Tokens: tokens,
+		Gates:  r.Gates, Input: x.size.d[x.size.n-1], Hidden: r.Hidden, Layers: r.Layers, Directions: r.Directions, Steps: steps, Batch: batch, Element: x.dtype.Bytes(),
 		Dropout: r.Dropout && r.Training, Training: r.Training, Backward: backward, Flat: r.flat(),
 	}
 }
@@ -87,6 +92,7 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 	for _, p := range append([]*Tensor{hidden, cell}, r.Weights...) {
 		n.saveIf(p != nil, p)
 	}
+	r.batch = hidden.size.d[1]
 	steps, batch := r.shape(t)
 	w.Op("_cudnn_rnn")
 	w.recurrentDropout(r.Dropout && r.Training)
