@@ -85,12 +85,38 @@ func (r Rules) RecurrentWorkspace(l RecurrentLayer) Figure {
 	case !l.Training:
 		phases = phases[:1]
 	}
+	fixed := uint64(l.Layers*l.Directions)<<23 + l.weights() + 256 + lengths
+	n := fixed + l.widest(phases)*l.Element
+	if !r.Known(Recurrences) || l.Layers == 1 || l.Directions == 2 || l.small() {
+		return r.between(Recurrences, n, n/2, 2*n)
+	}
+	return Figure{N: n, Least: fixed + l.widest(l.inBlocks(phases))*l.Element, Most: n, Lacks: Recurrences}
+}
+
+// widest returns the elements of the largest phase.
+func (l RecurrentLayer) widest(phases []buffers) uint64 {
 	widest := 0
 	for _, p := range phases {
 		widest = max(widest, l.tokens()*(p.inputs*l.Input+p.outputs*l.Hidden)+l.Batch*p.states*l.Layers*l.Hidden)
 	}
-	n := uint64(l.Layers*l.Directions)<<23 + l.weights() + 256 + lengths + uint64(widest)*l.Element
-	return r.between(Recurrences, n, n/2, 2*n)
+	return uint64(widest)
+}
+
+// inBlocks returns the phases of a stack of layers that runs in blocks of a few steps. All phases, or for a GRU all but
+// the first, then need outputs of a block instead of some of all steps. When cuDNN does this, and how long the blocks are, is not known: without
+// dropout it does for 100 steps of 8 sequences, but not for 32.
+func (l RecurrentLayer) inBlocks(phases []buffers) []buffers {
+	fewer := 1
+	if l.Gates == 4 {
+		fewer = 2
+	}
+	out := append([]buffers(nil), phases...)
+	for i := range out {
+		if i > 0 || l.Gates != 3 {
+			out[i].outputs = max(out[i].outputs-fewer, 0)
+		}
+	}
+	return out
 }
 
 // tokens returns the number of steps of all sequences.
