@@ -23,7 +23,11 @@ func TestRecurrentLayers(t *testing.T) {
 		if want == 0 {
 			return
 		}
-		got := h200.RecurrentWorkspace(l).N
+		figure := h200.RecurrentWorkspace(l)
+		got := figure.N
+		if figure.Least < figure.N && want+64 < figure.Least {
+			t.Errorf("%+v: a workspace of at least %d bytes, want %d", l, figure.Least, want)
+		}
 		all++
 		if got == want {
 			exact++
@@ -55,5 +59,23 @@ func TestRecurrentLayers(t *testing.T) {
 	}
 	if exact*4 < all*3 {
 		t.Errorf("%d of %d workspaces are exact, want at least three in four", exact, all)
+	}
+}
+
+// TestPackedRecurrentLayers compares the rules with bidirectional LSTMs of two layers over packed texts, recorded in
+// testdata/measured/ragged: sequences, steps and tokens; then the workspace of both passes and the reserve.
+func TestPackedRecurrentLayers(t *testing.T) {
+	for _, v := range [][5]int{
+		{8, 177, 631, 52416768, 14396672}, {8, 129, 522, 51077376, 11891968}, {8, 235, 888, 55574784, 20245760}, {8, 144, 499, 50794752, 11389184},
+		{12, 177, 863, 55398656, 19713792}, {12, 235, 1178, 59269376, 26899200}, {12, 117, 750, 54010112, 17075968},
+	} {
+		l := RecurrentLayer{Gates: 4, Element: 4, Flat: true, Input: 300, Hidden: 256, Layers: 2, Directions: 2, Batch: v[0], Steps: v[1], Tokens: v[2], Dropout: true, Training: true}
+		reserve := h200.RecurrentReserve(l).N
+		forward := h200.RecurrentWorkspace(l).N
+		l.Backward = true
+		backward := h200.RecurrentWorkspace(l).N
+		if forward != uint64(v[3]) || backward != forward || (reserve+511)/512*512 != uint64(v[4]+511)/512*512 {
+			t.Errorf("%v: workspaces of %d and %d bytes, want %d; %d are kept, want %d", v[:3], forward, backward, v[3], reserve, v[4])
+		}
 	}
 }

@@ -41,6 +41,10 @@ func (in *interpreter) getattr(o value, name string) value {
 		}
 	case unknown:
 		return o.attribute(name)
+	case *list:
+		if v, ok := o.field(name); ok {
+			return v
+		}
 	case string:
 		if v, ok := deviceAttr(o, name); ok {
 			return v

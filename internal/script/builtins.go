@@ -98,6 +98,7 @@ var register = sync.OnceFunc(func() {
 	registerFiles()
 	registerAttention()
 	registerDataclasses()
+	registerCollections()
 	registerCheckpoint()
 	registerAutograd()
 })

@@ -458,8 +458,30 @@ func (in *interpreter) construct(c *class, args arguments) value {
 		drop(m)
 		return o
 	}
+	if c.derives("NamedTuple") && c.plainFields() {
+		return in.namedFields(c, args)
+	}
 	in.dataFields(o, c, args)
 	return o
+}
+
+// plainFields reports whether a class has fields but no functions of its own.
+func (c *class) plainFields() bool {
+	return len(c.fields) > 0 && !slices.ContainsFunc(c.attrs.vals, func(v value) bool { _, ok := v.(*function); return ok })
+}
+
+// namedFields makes an object of a class with typing.NamedTuple as its base.
+func (in *interpreter) namedFields(c *class, args arguments) value {
+	defer args.drop()
+	out := &list{tuple: true, names: c.allFields()}
+	for i, name := range out.names {
+		v, given := args.get(i, name)
+		if !given {
+			v, _ = c.find(name)
+		}
+		out.items = append(out.items, hold(v))
+	}
+	return out
 }
 
 // dataFields implements __init__ for a dataclass, or for a class without its own __init__.

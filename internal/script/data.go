@@ -481,6 +481,9 @@ func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	}
 	out := &hostTensor{size: size, dtype: d.dtype}
 	in.marks(out, in.zeros[d])
+	if c, ok := in.contentsOf(d); ok && c.kind == sameNumber {
+		in.learn(out, c)
+	}
 	return out
 }
 

@@ -51,6 +51,8 @@ func registerFunctional() {
 		in.fail("%s; record the run: snug profile -- python3 %s", text, in.File.Path)
 		return nil
 	}
+	natives["snug.packed"] = packPadded
+	natives["snug.pad_packed"] = padPacked
 	natives["torch.lstm_cell"] = lstmCell
 	natives["torch.gru_cell"] = gruCell
 	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {

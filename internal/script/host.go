@@ -30,9 +30,6 @@ func (in *interpreter) hostAttr(t *hostTensor, name string) (value, bool) {
 func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value {
 	switch name {
 	case "to", "cuda":
-		if wantsLast(a) && !t.last {
-			return in.hostMove(&hostTensor{size: t.size, dtype: t.dtype, last: true}, name, a)
-		}
 		return in.hostMove(t, name, a)
 	case "contiguous":
 		return &hostTensor{size: t.size, dtype: t.dtype, last: wantsLast(a), causal: t.causal}
@@ -100,6 +97,10 @@ func (in *interpreter) hostMove(t *hostTensor, name string, a arguments) value {
 	if dt != shadow.None {
 		moved.dtype = dt
 	}
+	if device == "cuda" && wantsLast(a) {
+		return in.World.InputLast(moved.dtype, t.last, t.size...)
+	}
+	moved.last = moved.last || wantsLast(a)
 	if device != "cuda" {
 		return moved
 	}

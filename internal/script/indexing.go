@@ -112,6 +112,9 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 		if n, known := in.selected(by[0]); known {
 			return t.MaskedSome(by[0], n)
 		}
+		if in.World == in.host { // it needs no memory on the card
+			return t.Masked(by[0])
+		}
 		in.note("the number of elements that this mask selects is not known; all are counted, which is the maximum")
 		in.result.Masks = true
 		if in.NoneSelected {

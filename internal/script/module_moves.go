@@ -32,7 +32,7 @@ func (in *interpreter) moves(o *instance, name string, a arguments, seen map[val
 		case *submodule:
 			device, dt := moveTo(name, a)
 			for _, p := range c.parameters(in) {
-				moveParameter(p, device, dt)
+				moveParameter(p, device, dt, a)
 			}
 		case *instance:
 			in.moves(c, name, a, seen)
@@ -40,10 +40,7 @@ func (in *interpreter) moves(o *instance, name string, a arguments, seen map[val
 	}
 	device, dt := moveTo(name, a)
 	for _, p := range o.ownParameters() {
-		moveParameter(p.of.(*shadow.Tensor), device, dt)
-		if wantsLast(a) {
-			p.of.(*shadow.Tensor).ToLastInPlace()
-		}
+		moveParameter(p.of.(*shadow.Tensor), device, dt, a)
 	}
 	for _, b := range o.ownBuffers() {
 		o.attrs.set(b.name, in.movedBuffer(b.of, device, dt))
@@ -72,9 +69,13 @@ func moveTo(name string, a arguments) (device string, dt shadow.DType) {
 	return destination(a)
 }
 
-func moveParameter(p *shadow.Tensor, device string, dt shadow.DType) {
+func moveParameter(p *shadow.Tensor, device string, dt shadow.DType, a arguments) {
 	if dt != shadow.None {
 		p.CastInPlace(dt)
+	}
+	if wantsLast(a) {
+		p.LayLast(device == "cuda")
+		return
 	}
 	if device == "cuda" {
 		p.Fill()

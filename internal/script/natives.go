@@ -163,6 +163,9 @@ func (in *interpreter) callBound(b *bound, a arguments) value {
 
 func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 	v := a.or(0, "", nil)
+	if v, ok := l.namedTupleMethod(name, a); ok {
+		return v
+	}
 	switch name {
 	case "append", "add", "appendleft":
 		in.grow(1)

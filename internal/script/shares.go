@@ -4,6 +4,7 @@ package script
 
 import (
 	"math"
+	"slices"
 
 	"snug/internal/shadow"
 )
@@ -120,6 +121,10 @@ func (in *interpreter) madeBy(name string, a arguments) contents {
 		if least, most, ok := randomBounds(a, "low", "high"); ok && most > least {
 			return contents{kind: choices, value: float64(most - least)}
 		}
+	case "torch.tensor", "torch.as_tensor", "torch.LongTensor", "torch.IntTensor":
+		if v, ok := sameItems(first); ok {
+			return contents{kind: sameNumber, value: v}
+		}
 	case "torch.where":
 		return in.chosenFrom(first, a.or(1, "", nil), a.or(2, "", nil))
 	case "torch.bernoulli", "torch.logical_not", "torch.clone":
@@ -130,6 +135,16 @@ func (in *interpreter) madeBy(name string, a arguments) contents {
 		return in.compared(comparisons[name[len("torch."):]], first, a.or(1, "other", nil))
 	}
 	return contents{}
+}
+
+// sameItems returns the number that all items of a list are.
+func sameItems(v value) (float64, bool) {
+	l, ok := v.(*list)
+	if !ok || len(l.items) == 0 {
+		return 0, false
+	}
+	n, ok := number(l.items[0])
+	return n, ok && !slices.ContainsFunc(l.items, func(x value) bool { return x != l.items[0] })
 }
 
 // calledOn returns the contents of a method's result.

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"slices"
 	"snug/internal/shadow"
 )
 
@@ -293,7 +294,7 @@ func tensorReduce(f func(t *shadow.Tensor, keep bool, dims ...int) *shadow.Tenso
 	}
 }
 
-// dimsOf returns the dimensions of a reduction, or all of them if none are given.
+// dimsOf returns the dimensions of a reduction of a tensor with n of them, in order, or all of them if none are given.
 func dimsOf(v value, n int) []int {
 	switch v := v.(type) {
 	case int:
@@ -301,11 +302,15 @@ func dimsOf(v value, n int) []int {
 	case *list:
 		var out []int
 		for _, x := range v.items {
-			if d, ok := x.(int); ok {
+			if d, ok := x.(int); ok && d < 0 {
+				out = append(out, d+n)
+			} else if ok {
 				out = append(out, d)
 			}
 		}
-		return out
+		if slices.Sort(out); len(out) > 0 {
+			return out
+		}
 	}
 	out := make([]int, n)
 	for i := range out {

@@ -427,6 +427,9 @@ func stackedOf(in *interpreter, a arguments) value {
 		}
 		return &hostTensor{size: slices.Insert(slices.Clone(h.size), dim, len(l.items)), dtype: h.dtype}
 	}
+	if _, ok := l.items[0].(*place); ok { // an element of a tensor of integers
+		return &hostTensor{size: []int{len(l.items)}, dtype: shadow.Int64}
+	}
 	return concatenated(shadow.Stack)(in, a)
 }
 

@@ -68,10 +68,11 @@ type list struct {
 	refs
 	items  []value
 	tuple  bool
-	opaque bool    // one of transformers' Cache classes, which is not a list for isinstance
-	unseen bool    // made from unknown items, so it is empty only here
-	most   int     // maxlen of a deque; 0 for no limit
-	loose  *random // the random number that its length is the most of; nil if its length is exact
+	opaque bool     // one of transformers' Cache classes, which is not a list for isinstance
+	unseen bool     // made from unknown items, so it is empty only here
+	most   int      // maxlen of a deque; 0 for no limit
+	names  []string // the fields of a named tuple
+	loose  *random  // the random number that its length is the most of; nil if its length is exact
 }
 
 func (l *list) release() {

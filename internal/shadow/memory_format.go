@@ -44,3 +44,39 @@ func (t *Tensor) MadeLast() *Tensor {
 	}
 	return t
 }
+
+// InputLast is Input for images that are channels last on the card. Unless they are in host memory too, they are first
+// copied as they are (copy_impl in native/Copy.cpp).
+func (w *World) InputLast(dt DType, hostLast bool, d ...int) *Tensor {
+	size := Dims(d...)
+	if size.n != 4 {
+		return w.Input(dt, d...)
+	}
+	defer w.As(Batch)()
+	out := w.emptyStrided(size, layout(size, true), dt).Hold()
+	if !hostLast && !out.contiguous() {
+		w.Scratch(out.Bytes())
+	}
+	return out
+}
+
+// LayLast is t.data = t.data.to(device, memory_format=torch.channels_last) for a parameter, as Module.to does for weights with
+// four dimensions.
+func (t *Tensor) LayLast(toCard bool) {
+	want := layout(t.size, t.size.n == 4)
+	if t.size.n != 4 || t.channelsLast() {
+		if toCard {
+			t.Fill()
+		}
+		return
+	}
+	fromHost := t.mem == nil
+	t.stride = want
+	switch {
+	case !fromHost:
+		t.CopyInPlace()
+	case toCard:
+		t.Fill()
+		t.w.Scratch(t.Bytes())
+	}
+}

@@ -16,8 +16,10 @@ type Recurrent struct {
 	BatchFirst bool      // the input is (batch, steps, width), not (steps, batch, width)
 	Training   bool      // the module is in training mode
 	Dropout    bool      // there is dropout between the layers
+	Steps      int       // the number of steps of a packed input, whose dimensions are (tokens, width); otherwise 0
 
-	cast bool // the weights are autocast's copies
+	cast  bool // the weights are autocast's copies
+	batch int  // the number of sequences of a packed input
 }
 
 // cell reports whether the layer has a cell besides its hidden state.
@@ -43,7 +45,10 @@ func FlattenWeights(weights []*Tensor) {
 
 // shape returns the number of steps and the batch size of t.
 func (r *Recurrent) shape(t *Tensor) (steps, batch int) {
-	if r.BatchFirst {
+	switch {
+	case r.Steps > 0:
+		return r.Steps, r.batch
+	case r.BatchFirst:
 		return t.size.d[1], t.size.d[0]
 	}
 	return t.size.d[0], t.size.d[1]
@@ -59,8 +64,13 @@ func (r *Recurrent) stepsFirst(t *Tensor) *Tensor {
 
 // call describes a call of the layer for package kernel.
 func (r *Recurrent) call(x *Tensor, steps, batch int, backward bool) kernel.RecurrentLayer {
+	tokens := 0
+	if r.Steps > 0 {
+		tokens = x.size.d[0]
+	}
 	return kernel.RecurrentLayer{
-		Gates: r.Gates, Input: x.size.d[2], Hidden: r.Hidden, Layers: r.Layers, Directions: r.Directions, Steps: steps, Batch: batch, Element: x.dtype.Bytes(),
+		Tokens: tokens,
+		Gates:  r.Gates, Input: x.size.d[x.size.n-1], Hidden: r.Hidden, Layers: r.Layers, Directions: r.Directions, Steps: steps, Batch: batch, Element: x.dtype.Bytes(),
 		Dropout: r.Dropout && r.Training, Training: r.Training, Backward: backward, Flat: r.flat(),
 	}
 }
@@ -82,14 +92,19 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 	for _, p := range append([]*Tensor{hidden, cell}, r.Weights...) {
 		n.saveIf(p != nil, p)
 	}
+	r.batch = hidden.size.d[1]
 	steps, batch := r.shape(t)
 	w.Op("_cudnn_rnn")
 	w.recurrentDropout(r.Dropout && r.Training)
 	x := r.stepsFirst(t).Hold()
 	copied := w.rowMajor(x)
 	width := r.Hidden * r.Directions
-	out = w.emptyStrided(Dims(steps, batch, width), Dims(steps, batch, width).contiguous(), t.dtype).Hold()
-	state := Dims(r.Layers*r.Directions, batch, r.Hidden)
+	all := Dims(steps, batch, width)
+	if r.Steps > 0 {
+		all = Dims(t.size.d[0], width)
+	}
+	out = w.emptyStrided(all, all.contiguous(), t.dtype).Hold()
+	state := hidden.size
 	lastHidden = w.Empty(state, t.dtype)
 	if r.cell() {
 		lastCell = w.Empty(state, t.dtype)

@@ -148,13 +148,15 @@ func classIn(p projects.ExecutedProgram, text string) *Missing {
 // writesOut reports whether a program defines a class itself and has its own loop, in which case all that the class does is
 // in code that can be followed.
 func writesOut(text, class string) bool {
-	return (strings.Contains(text, "class "+class+"(") || strings.Contains(text, "class "+class+":")) && strings.Contains(text, "backward(")
+	return (strings.Contains(text, "class "+class+"(") || strings.Contains(text, "class "+class+":")) && writesOwnLoop(text)
 }
 
-// writesOwnModel reports whether a program has its own loop and its own modules, so that its code says what is trained.
-func writesOwnModel(text string) bool {
-	return strings.Contains(text, "backward(") && (strings.Contains(text, "nn.Module)") || strings.Contains(text, "(Module)"))
-}
+// writesOwnLoop reports whether a program has its own loop, in which case its code says what is trained, and its name does not
+// matter.
+func writesOwnLoop(text string) bool { return ownLoop.In(text) }
+
+// ownLoop matches the backward pass of a loop that a program writes itself.
+var ownLoop = pattern.New(`(?m)^[^#\n]*(?:\.backward\(|autograd\.grad\()`, ".backward(", "autograd.grad(")
 
 // otherProgram returns the refusal of a script that starts a program for another objective, by the name of the
 // program or else of its folders.
@@ -354,7 +356,7 @@ func (r *Run) otherName() []Missing {
 		return nil
 	}
 	d := r.Primary.Tree.Layers[0].Doc
-	if d.Format() == doc.Python && (trainsTokens.In(d.Text()) || writesOwnModel(d.Text())) {
+	if d.Format() == doc.Python && (trainsTokens.In(d.Text()) || writesOwnLoop(d.Text())) {
 		return nil
 	}
 	for name := range upwards(r.Primary.File) {

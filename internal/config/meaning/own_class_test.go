@@ -45,3 +45,23 @@ func TestOwnClass(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnLoop checks that a program with its own loop is judged neither by its name nor by the names of classes that it defines.
+func TestOwnLoop(t *testing.T) {
+	const load = "from transformers import BertConfig, BertForMaskedLM\nteacher = BertForMaskedLM(BertConfig())\nargs = TrainingArguments(per_device_train_batch_size=2)\n"
+	for text, refused := range map[string]bool{
+		load + "loss.backward()\n": false,
+		load + "class ContrastiveLoss(nn.Module):\n    pass\nloss_fn = ContrastiveLoss()\nloss.backward()\n": false,
+		load + "accelerator.backward(loss)\n":                                false,
+		load + "# loss.backward()\ntrain(teacher)\n":                         true,
+		load + "from losses import ContrastiveLoss\nf = ContrastiveLoss()\n": true,
+	} {
+		found, err := projects.Find(fstest.MapFS{"distill_ner.py": {Data: []byte(text)}}, ".", "distill_ner.py")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := New(found).otherObjective(); len(got) > 0 != refused {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

@@ -129,7 +129,7 @@ func (p *Found) withoutSettings(name string) error {
 
 // programWithoutSettings returns the error for a program that takes no flags and has no settings that can be read.
 func programWithoutSettings(name, text string) error {
-	if word, does := systems.ObjectiveOfProgram(path.Base(name)); does != "" && !strings.Contains(text, "sentence_transformers") {
+	if word, does := systems.ObjectiveOfProgram(path.Base(name)); does != "" && !strings.Contains(text, "sentence_transformers") && !strings.Contains(text, ".backward(") {
 		return fmt.Errorf("training: %s: judging by its name (%s), it %s; this is not estimated; measure it: snug profile -- python3 %s", name, word, does, name)
 	}
 	at := trainsHere.Index(text)
