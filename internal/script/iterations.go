@@ -125,7 +125,9 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 	for i := 0; ; i++ {
 		steps.next(in)
 		limit := maxIterations
-		if !literal(s.Test) && in.assumed == assumed && in.statements-statements < maxStatements/2 { // it ends as in Python
+		waited := in.statements - statements
+		ends := in.assumed == assumed && waited < maxStatements/2                   // it ends as in Python
+		if fills := waited < maxStatements/4; !literal(s.Test) && (ends || fills) { // a replay buffer may be filled before the first update
 			limit = maxRange
 		}
 		test := in.eval1(s.Test)

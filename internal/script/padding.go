@@ -2,7 +2,11 @@
 
 package script
 
-import "snug/internal/shadow"
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
 
 // Attention masks with zeros take a different path through a model from masks of ones, which are dropped. The
 // contents of tensors are not known, but their history is: a mask that was created with zeros or had zeros
@@ -86,6 +90,12 @@ func (in *interpreter) inherits(out, fn value, a arguments) {
 			in.marks(out, z)
 		}
 	}
+}
+
+// hasZero reports whether a list, or one inside it, has a zero.
+func hasZero(v value) bool {
+	l, ok := v.(*list)
+	return ok && slices.ContainsFunc(l.items, func(x value) bool { return x == 0 || hasZero(x) })
 }
 
 // putsZero marks the tensor t if v, which is assigned to a part of it, is zero.

@@ -271,7 +271,11 @@ func newTensor(in *interpreter, a arguments) value {
 	if dt, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
 		t.dtype = shadow.DType(dt)
 	}
-	return in.placedOn(t, a)
+	out := in.placedOn(t, a)
+	if hasZero(a.or(0, "data", nil)) {
+		in.marks(out, someZeros)
+	}
+	return out
 }
 
 // nested returns the shape of a list of lists, and the dtype of its numbers. A list made from
