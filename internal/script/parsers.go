@@ -188,7 +188,8 @@ func (in *interpreter) known(p *parser, flag string) {
 	if near := spelling.Nearest(flag, flags); near != "" {
 		meant = "; did you mean " + near + "?"
 	}
-	in.fail("the script has no option %s%s", flag, meant)
+	path, at := in.where()
+	panic(failure{path: path, at: at, text: fmt.Sprintf("the script has no option %s%s", flag, meant), option: true})
 }
 
 func has(flags []string, flag string) bool {
