@@ -29,7 +29,7 @@ func refuseEmpty(cmd *cobra.Command) {
 		var err error
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			if err == nil && f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(mayBeEmpty, f.Name) {
-				err = fmt.Errorf("--%s is empty; give it a value or remove it", f.Name)
+				err = fmt.Errorf("no value for --%s; give one or leave the flag out", f.Name)
 			}
 		})
 		mine := args

@@ -17,6 +17,19 @@ import (
 // takesCommand reports whether a command runs another.
 func takesCommand(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "-- COMMAND") }
 
+// launchers are programs that start a training script.
+var launchers = []string{"accelerate", "torchrun", "deepspeed", "bash", "sh", "srun", "axolotl", "llamafactory-cli"}
+
+// startsCommand reports whether the arguments before a bad flag are a training command without --. A command that
+// also takes a model gets one only if the first argument can start a program.
+func startsCommand(cmd *cobra.Command, args []string) bool {
+	if !takesCommand(cmd) || len(args) == 0 || cmd.ArgsLenAtDash() >= 0 || isModel(cmd, args) || isRead(cmd, args) {
+		return false
+	}
+	takesModel := strings.Contains(cmd.Use, "[MODEL")
+	return !takesModel || isPython(args[:1]) || slices.Contains(launchers, args[0])
+}
+
 // isModel reports whether the arguments can be the model of a run rather than a training command.
 func isModel(cmd *cobra.Command, args []string) bool {
 	profile := cmd.Flags().Lookup("profile")

@@ -133,7 +133,7 @@ func (o initOptions) create(content []byte) error {
 // initReport returns lines about what was found and what to do next.
 func initReport(env Env, p *config.Project, at string, said described) []string {
 	if p == nil {
-		return []string{"No known training config was found. " + at + " explains how to specify", "where the settings are."}
+		return []string{"No known training config was found. " + at + " was written; it explains how", "to specify where the settings are."}
 	}
 	screen := env.screen()
 	file, title := p.Main()

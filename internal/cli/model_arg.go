@@ -15,6 +15,9 @@ import (
 // runArgs accepts a model, or after -- the command that trains: snug estimate -- python train.py is
 // snug estimate --loop train.py.
 func (f *setupFlags) runArgs(cmd *cobra.Command, args []string, p *projectFlags) error {
+	if n := cmd.ArgsLenAtDash(); n > 0 && len(args) > n {
+		return fmt.Errorf("the model %q and the command after -- both describe the run; give one of them", args[0])
+	}
 	if cmd.ArgsLenAtDash() == 0 && len(args) > 0 {
 		return f.commandArg(args, p)
 	}
@@ -30,7 +33,7 @@ func (f *setupFlags) commandArg(words []string, p *projectFlags) error {
 	}
 	i := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") || strings.HasSuffix(w, ".ipynb") })
 	if i < 0 {
-		return fmt.Errorf("the command after -- starts no Python script: %s; like snug estimate -- python train.py --batch-size 8", quoteWords(words))
+		return fmt.Errorf("the command after -- starts no Python script: %s; write it like snug estimate -- python train.py --batch-size 8", quoteWords(words))
 	}
 	if isPython(words[:i]) {
 		return f.flags.Set("loop", quoteWords(words[i:]))

@@ -62,7 +62,7 @@ const optimizeExample = `  snug optimize gpt2 --seq 1024 --batch 4 --accumulatio
 func newOptimize(env Env) *cobra.Command {
 	var o optimizeOptions
 	cmd := &cobra.Command{
-		Use:     "optimize [flags] [MODEL | --profile -- COMMAND...]",
+		Use:     "optimize [flags] [MODEL | [--profile] -- COMMAND...]",
 		Short:   "Choose the settings that train fastest on a card",
 		Long:    optimizeLong + "\n\n" + manySetups,
 		Example: optimizeExample,
@@ -73,7 +73,7 @@ func newOptimize(env Env) *cobra.Command {
 			if o.profile && len(args) > 0 && cmd.ArgsLenAtDash() < 0 {
 				return dashMissing(cmd, args)
 			}
-			return o.modelArg(cmd, args)
+			return o.runArgs(cmd, args, &o.projectFlags)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runOptimize(cmd.Context(), env, o, args) },
 	}

@@ -20,7 +20,7 @@ func (r planReport) levers(b *strings.Builder) {
 	if len(r.Levers) == 0 {
 		return
 	}
-	t := term.Table{Header: []string{"lever, compared to " + strings.TrimPrefix(r.label(), "at "), "saves", "costs"}, Right: []int{1}, Indent: 2}
+	t := term.Table{Header: []string{"lever, compared to " + strings.TrimPrefix(r.label(), "at "), "saves", "effect"}, Right: []int{1}, Indent: 2}
 	widest := len(t.Header[0])
 	for _, l := range r.Levers {
 		widest = max(widest, len(l.Change))

@@ -146,7 +146,7 @@ func (f *projectFlags) described(project *config.Project, err error) error {
 
 // unusable returns the error for a configuration that exists but cannot be used.
 func unusable(why string) error {
-	return fmt.Errorf("no training config could be read here: %s; or describe the run with --model, --config or --setup", why)
+	return fmt.Errorf("no training config could be read here: %s; you can describe the run with --model, --config or --setup instead", why)
 }
 
 // transformersOf returns the version of transformers given by a flag, or "".

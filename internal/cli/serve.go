@@ -63,7 +63,7 @@ func newServe(env Env) *cobra.Command {
 func runServe(ctx context.Context, env Env, o serveOptions) error {
 	host, _, err := net.SplitHostPort(o.address)
 	if err != nil {
-		return fmt.Errorf("--address %s: %w; write host:port, such as 127.0.0.1:7684", o.address, err)
+		return fmt.Errorf("--address %q is not an address; write host:port, such as 127.0.0.1:7684", o.address)
 	}
 	if env.Listen == nil {
 		return errors.New("this build of snug cannot open ports")

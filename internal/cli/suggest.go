@@ -46,7 +46,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), wantedBy(bad.GetFlag()))
 	}
-	if args := cmd.Flags().Args(); takesCommand(cmd) && len(args) > 0 && cmd.ArgsLenAtDash() < 0 && !isModel(cmd, args) && !isRead(cmd, args) {
+	if args := cmd.Flags().Args(); startsCommand(cmd, args) {
 		return dashMissing(cmd, args)
 	}
 	if !unknown {
@@ -117,5 +117,13 @@ func wantedBy(f *pflag.Flag) string {
 	case "duration":
 		return "write a time like 30s or 10m"
 	}
-	return "that is not a " + f.Value.Type()
+	switch {
+	case f.Name == "gpu" && f.Value.Type() == "intSlice":
+		return "give GPU numbers, such as 0,1"
+	case f.Name == "pid":
+		return "give process IDs, such as 4711,4712"
+	case f.Value.Type() == "intSlice":
+		return "give whole numbers, such as 1,2"
+	}
+	return "see its description in --help"
 }

@@ -95,7 +95,7 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	}
 	b.WriteString("\n# setting: file#path.to.key, or a list of them.")
 	if !bindable {
-		b.WriteString(" snug knows this\n# system and does not need this section; it shows what snug reads.\n# bind:\n")
+		b.WriteString(" snug knows\n# this trainer's keys, so this section is only for information.\n# bind:\n")
 	} else {
 		b.WriteString("\nbind:\n")
 	}

@@ -44,7 +44,7 @@ const (
 // optimize returns the advice to plan the run, with a command to complete.
 func (c *failure) optimize() Fix {
 	f := Fix{Change: "describe the run, and " + letSnugChoose, Command: "snug optimize --model NAME --batch N --seq N", plans: true}
-	if c.room > 0 {
+	if c.room > 0 && (!c.capped() || c.message.Total > 0) {
 		f.Command += fmt.Sprintf(" --gpu-memory %.2fGiB", float64(max(c.room, c.message.Total))/units.GiB)
 	}
 	if c.capped() {
@@ -96,7 +96,7 @@ func (c *failure) lessActivations() (out []Fix) {
 func (c *failure) fixes(v *Verdict) []Fix {
 	optimize := c.optimize()
 	cut := Fix{Change: "truncate long samples (max_length), or group batches by the number of tokens"}
-	longest := Fix{Change: "run the longest batch first, so that it fails early", Command: "snug estimate --model NAME --batch N --lengths FILE", varies: true}
+	longest := Fix{Change: "run the longest batch first, so that it fails early; to know beforehand whether it fits", Command: "snug estimate --model NAME --batch N --lengths FILE", varies: true}
 	switch v.Code {
 	case TooBig:
 		return append(append(c.raiseCap(), c.lessActivations()...), optimize)

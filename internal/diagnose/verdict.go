@@ -80,7 +80,10 @@ type Evidence struct {
 func Judge(e Evidence) *Verdict {
 	c := newCase(e)
 	if c == nil {
-		v := &Verdict{Code: None, Confidence: Certain, Why: "no message reports an out-of-memory error, and no request failed in a snapshot"}
+		v := &Verdict{Code: None, Confidence: Certain, Why: "no message reports an out-of-memory error"}
+		if e.Recorded != nil {
+			v.Why += ", and no request failed in the snapshot"
+		}
 		v.describe(e)
 		return v
 	}
@@ -248,6 +251,9 @@ func (c *failure) decide() *Verdict {
 	if c.message.figures() == 0 {
 		v.Confidence = Possible
 	}
+	if c.noFigures() {
+		v.Why = "the run probably needs more memory than the card has; the message does not say how much was requested"
+	}
 	if c.wentOn() {
 		v.Confidence = Possible
 		v.Why += "; the program caught this and took further steps"
@@ -295,8 +301,18 @@ func (c *failure) request() string {
 	return strings.Join(parts, ", ")
 }
 
+// noFigures reports whether request has nothing to show.
+func (c *failure) noFigures() bool {
+	return c.message.Tried == 0 && c.message.Allocated == 0 && c.room == 0
+}
+
 // capped reports whether the run is limited by a cap on the process, not by the card's memory.
-func (c *failure) capped() bool { return c.message.Limit > 0 && c.message.Limit == c.room }
+func (c *failure) capped() bool {
+	if c.message.Limit > 0 {
+		return c.message.Limit == c.room
+	}
+	return c.Recorded != nil && c.Recorded.capped() && c.room == c.Recorded.room()
+}
 
 // where returns the user's line where the request failed.
 func (c *failure) where() string {
@@ -328,9 +344,13 @@ func (c *failure) share(bytes uint64) float64 {
 // room returns how much memory the process could use. If the request failed although the card had enough memory
 // left, a cap must apply, and the reserved memory is close to it.
 func (r *Recorded) room() uint64 {
-	free := uint64(max(0, r.OOM.DeviceFree))
-	if free > r.OOM.Size+slack {
+	if r.capped() {
 		return r.Reserved + r.OOM.Size
 	}
-	return r.Reserved + free
+	return r.Reserved + uint64(max(0, r.OOM.DeviceFree))
+}
+
+// capped reports whether the request failed although the card had enough memory left.
+func (r *Recorded) capped() bool {
+	return r.OOM != nil && uint64(max(0, r.OOM.DeviceFree)) > r.OOM.Size+slack
 }

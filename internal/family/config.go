@@ -70,7 +70,7 @@ func (c *Config) Int(key string, def int) int {
 	}
 	f, ok := v.(float64)
 	if !ok || f != math.Trunc(f) || f < 0 || f > 1e9 {
-		c.fail(key, "a whole number from 0 to 1e9")
+		c.fail(key, "a whole number from 0 to 1,000,000,000")
 		return def
 	}
 	return int(f)

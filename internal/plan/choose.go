@@ -332,12 +332,12 @@ func (s *search) notes(c *Choice) []string {
 	say(x.positives != s.today.positives, "Positives are reduced from %d to %d, as allowed.", s.today.positives, x.positives)
 	say(s.emulatesBF16() && x.precision == s.today.precision && !s.rules.fixed("precision"),
 		"amp-fp16, which %s supports, keeps weights in fp32 and does not fit; %s does, but is emulated and slow.", s.req.Card.Name, x.precision)
-	say(s.today.precision == setup.AmpBF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
-	say(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
+	say(s.today.precision == setup.AmpBF16 && x.precision == setup.AmpFP16, "%s has no bf16 hardware and emulates it; fp16 needs a gradient scaler.", s.req.Card.Name)
+	say(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16, "%s has no bf16 hardware and emulates it; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == setup.FP32 && x.precision == setup.AmpFP16, "amp-fp16 needs a gradient scaler (torch.amp.GradScaler), which transformers' Trainer and Lightning have.")
 	loaded16 := s.base.Weights != "" || s.base.Loaded == setup.Saved && isBF16(s.base.Precision)
 	say(loaded16 && c.Estimate.Setup.Weights == "" && x.precision == setup.AmpFP16,
-		"This requires loading the weights in float32, because a gradient scaler works with nothing else.")
+		"This requires loading the weights in float32, because a gradient scaler needs float32 weights.")
 	say(!s.base.TrainsIn16Bits() && c.Estimate.Setup.TrainsIn16Bits(),
 		"Weights, gradients and states change from 32 to 16 bits (%s), which loses small updates; --lock precision keeps 32 bits.", x.precision)
 	if note := s.loadNote(c); note != "" {

@@ -29,7 +29,7 @@ func (b *binder) readBatch() error {
 	name := l.Args[at]
 	text, err := b.files.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("%s: the batch script cannot be read (%w); write snug tune --launcher slurm -- train.sbatch", name, cause(err))
+		return fmt.Errorf("%s cannot be read as a batch script (%w); write snug tune --launcher slurm -- train.sbatch", name, cause(err))
 	}
 	if err := slurm.CheckScript(name, string(text)); err != nil {
 		return err

@@ -158,6 +158,9 @@ func (in *interpreter) instanceMethod(o *instance, name string) value {
 func (in *interpreter) noteTensors(what string, args arguments) {
 	for _, v := range append(append([]value(nil), args.pos...), args.named...) {
 		if holdsTensor(v) {
+			if name, is := undefinedName(what); is {
+				what = name + ", which is not defined in the files read,"
+			}
 			in.note("the effect of %s on tensors is not followed", what)
 			return
 		}

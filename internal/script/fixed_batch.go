@@ -14,7 +14,7 @@ func (in *interpreter) checkBatch() {
 	if in.survey != nil || in.asked || in.rows0 == 0 || in.rows0 == in.Batch {
 		return
 	}
-	panic(failure{path: in.File.Path, at: in.rowsAt, text: fmt.Sprintf("the script's own batch is %d here, regardless of the setup; use a batch of %d, or let the script read it from an argument such as --batch-size", in.rows0, in.rows0)})
+	panic(failure{path: in.File.Path, at: in.rowsAt, text: fmt.Sprintf("the code fixes the batch at %d; use a batch of %d, or let the script read it from an argument such as --batch-size", in.rows0, in.rows0)})
 }
 
 // Resized is the value of a variable in the script, and the one that it gets instead.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"snug/internal/pysrc"
+	"snug/internal/spelling"
 )
 
 // parser is an argparse.ArgumentParser: its defaults, and the values from the command line. HfArgumentParser is
@@ -179,7 +180,16 @@ func (in *interpreter) known(p *parser, flag string) {
 			return
 		}
 	}
-	in.fail("the script has no option %s", flag)
+	var flags []string
+	for _, o := range p.options {
+		flags = append(flags, o.flags...)
+	}
+	meant := ""
+	if near := spelling.Nearest(flag, flags); near != "" {
+		meant = "; did you mean " + near + "?"
+	}
+	path, at := in.where()
+	panic(failure{path: path, at: at, text: fmt.Sprintf("the script has no option %s%s", flag, meant), option: true})
 }
 
 func has(flags []string, flag string) bool {

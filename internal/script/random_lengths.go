@@ -17,8 +17,9 @@ type random struct {
 	path    string
 	at      pysrc.Pos
 	text    string
-	padded  bool // a sample was padded to one whose length is exact
-	exposed bool // a sample was padded to one whose length is random too
+	how     string // the option that gives the lengths
+	padded  bool   // a sample was padded to one whose length is exact
+	exposed bool   // a sample was padded to one whose length is random too
 }
 
 // randomSizes returns the sizes that a function makes a tensor of if some are random but bounded. Otherwise it only
@@ -61,12 +62,12 @@ func (in *interpreter) randomLength(p *place) *random {
 	if p.least+p.plus > 0 && p.most > p.least {
 		how = fmt.Sprintf("--lengths uniform:%d-%d", p.least+p.plus, p.most+p.plus)
 	}
-	text := fmt.Sprintf("the length of this tensor is random, but every batch is simulated with the same length; if lengths vary, the run reserves more: give them, as with %s", how)
+	text := "the length of this tensor is random, but every batch is simulated with the same length; if lengths vary, the run reserves more"
 	path, at := in.where()
-	i := slices.IndexFunc(in.randoms, func(r *random) bool { return r.path == path && r.at.Line == at.Line && r.text == text })
+	i := slices.IndexFunc(in.randoms, func(r *random) bool { return r.path == path && r.at.Line == at.Line && r.text == text && r.how == how })
 	if i < 0 {
 		i = len(in.randoms)
-		in.randoms = append(in.randoms, &random{path: path, at: at, text: text})
+		in.randoms = append(in.randoms, &random{path: path, at: at, text: text, how: how})
 	}
 	return in.randoms[i]
 }
@@ -78,7 +79,11 @@ func (in *interpreter) noteRandoms() {
 	}
 	for _, r := range in.randoms {
 		if r.exposed || !r.padded {
-			in.result.Notes = append(in.result.Notes, fmt.Sprintf("%s:%d: %s", r.path, r.at.Line, r.text))
+			text := r.text
+			if in.result.Called { // a model of the script's own is simulated only at the lengths in its code
+				text += ": give them, as with " + r.how
+			}
+			in.result.Notes = append(in.result.Notes, fmt.Sprintf("%s:%d: %s", r.path, r.at.Line, text))
 		}
 	}
 }

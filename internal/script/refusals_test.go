@@ -35,20 +35,20 @@ CrossEncoderTrainer(model=model, loss=loss).train()
 // TestRefusals checks the errors for scripts that cannot be followed.
 func TestRefusals(t *testing.T) {
 	for name, x := range map[string]struct{ script, want string }{
-		"its own batch":    {training + "while True:\n    x = torch.randint(0, 5, (4, 8)).cuda()\n    model(x, labels=x).loss.backward()\n    opt.step()\n", "x.py:7: the script's own batch is 4 here"},
-		"a list in itself": {"x = []\nx.append(x)\ny = x == x\n", "x.py:2: a list or dict that contains itself"},
-		"endless calls":    {"def f():\n    f()\nf()\n", "x.py:2: calls are nested more than"},
-		"many items":       {"x = [0] * 1000\nwhile True:\n    x = x + x\n", "x.py:3: following the script requires lists"},
-		"no model":         {"print(1)\n", "it calls no model that snug knows"},
-		"a decoder":        {sentences + "loss = losses.DenoisingAutoEncoderLoss(model)\n", "x.py:4: DenoisingAutoEncoderLoss also trains a decoder"},
-		"an unknown loss":  {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.OwnLoss(model))\n", "x.py:4: the loss of this trainer is not one that snug knows"},
-		"a convolution":    {sentences + "from sentence_transformers import models\ncnn = models.CNN(768)\n", "x.py:5: models.CNN adds convolutions"},
-		"texts":            {sentences + "SentenceTransformerTrainer(model=model, train_dataset=mine, loss=losses.MultipleNegativesRankingLoss(model)).train()\n", "x.py:4: the number of texts in a sample depends on the data; give it with --positives"},
-		"lists":            {lists, "x.py:5: this loss scores all documents of a query"},
-		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters added to a sentence transformer"},
-		"an unknown type":  {training + "from transformers import Wav2Vec2Config, Wav2Vec2Model\nother = Wav2Vec2Model(Wav2Vec2Config())\n", "x.py:6: Wav2Vec2Model, which is made from a Wav2Vec2Config, is not simulated"},
-		"no backward":      {training + "for b in loader:\n    own_step(model(b[\"input_ids\"].cuda()))\n    opt.step()\n", "no backward pass was found before its first update"},
-		"no update":        {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no optimizer update"},
+		"code fixes the batch": {training + "while True:\n    x = torch.randint(0, 5, (4, 8)).cuda()\n    model(x, labels=x).loss.backward()\n    opt.step()\n", "x.py:7: the script's own batch is 4 here"},
+		"a list in itself":     {"x = []\nx.append(x)\ny = x == x\n", "x.py:2: a list or dict that contains itself"},
+		"endless calls":        {"def f():\n    f()\nf()\n", "x.py:2: calls are nested more than"},
+		"many items":           {"x = [0] * 1000\nwhile True:\n    x = x + x\n", "x.py:3: following the script requires lists"},
+		"no model":             {"print(1)\n", "it calls no model that snug knows"},
+		"a decoder":            {sentences + "loss = losses.DenoisingAutoEncoderLoss(model)\n", "x.py:4: DenoisingAutoEncoderLoss also trains a decoder"},
+		"an unknown loss":      {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.OwnLoss(model))\n", "x.py:4: the loss of this trainer is not one that snug knows"},
+		"a convolution":        {sentences + "from sentence_transformers import models\ncnn = models.CNN(768)\n", "x.py:5: models.CNN adds convolutions"},
+		"texts":                {sentences + "SentenceTransformerTrainer(model=model, train_dataset=mine, loss=losses.MultipleNegativesRankingLoss(model)).train()\n", "x.py:4: the number of texts in a sample depends on the data; give it with --positives"},
+		"lists":                {lists, "x.py:5: this loss scores all documents of a query"},
+		"adapters":             {sentences + "model.add_adapter(config)\n", "x.py:4: adapters added to a sentence transformer"},
+		"an unknown type":      {training + "from transformers import Wav2Vec2Config, Wav2Vec2Model\nother = Wav2Vec2Model(Wav2Vec2Config())\n", "x.py:6: Wav2Vec2Model, which is made from a Wav2Vec2Config, is not simulated"},
+		"no backward":          {training + "for b in loader:\n    own_step(model(b[\"input_ids\"].cuda()))\n    opt.step()\n", "no backward pass was found before its first update"},
+		"no update":            {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no optimizer update"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := follow(t, x.script)

@@ -265,7 +265,12 @@ type failure struct {
 	at   pysrc.Pos
 	text string
 	long bool // a limit of limits.go was reached
+
+	option bool // the command line has an option that the script lacks
 }
+
+// UnknownOption reports whether the command line has an option that the script lacks.
+func (f failure) UnknownOption() bool { return f.option }
 
 // ErrTooLong means that following a script takes more than limits.go allows.
 var ErrTooLong = errors.New("the script takes too long to follow")

@@ -100,7 +100,7 @@ func (s *Setup) completeAnswers(loop string) error {
 	case !slices.Contains(s.Model.facts().Heads, family.CausalLM):
 		return Wrong("{loop} %s trains causal language models, but %s is not one", loop, s.Model.Title())
 	case s.Dist != nil && !s.FollowsOverGPUs():
-		return Wrong("{loop} %s is not simulated with {dist.kind} %s, but with: %s; choose one of them, or measure it: snug profile -- <your command>", loop, s.Dist.Kind, spaced(append([]string{DDP}, sharded[loop]...)))
+		return Wrong("{loop} %s is simulated with %s, not with {dist.kind} %s; choose one of them, or measure it: snug profile -- <your command>", loop, spaced(append([]string{DDP}, sharded[loop]...)), s.Dist.Kind)
 	case s.shards() && s.Quantization != nil:
 		return Wrong("{loop} %s with quantized weights is not simulated with {dist.kind} %s; choose {dist.kind=ddp}, or measure it: snug profile -- <your command>", loop, s.Dist.Kind)
 	case s.shards() && s.LoRA != nil && s.DistKind() == Zero3:

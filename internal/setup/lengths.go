@@ -148,7 +148,7 @@ func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 func (o *object) uniform() *[2]int {
 	list, ok := o.value("uniform").([]any)
 	if !ok || len(list) != 2 {
-		o.fail("uniform", " is %s; it must be the shortest and the longest, such as [64, 512]", show(o.keys["uniform"]))
+		o.fail("uniform", " is %s; give the shortest and the longest, such as [64, 512], or uniform:64-512 on the command line", show(o.keys["uniform"]))
 		return nil
 	}
 	out := [2]int{o.length("uniform", "[0]", list[0]), o.length("uniform", "[1]", list[1])}

@@ -428,6 +428,9 @@ func (s *Setup) findLoop(from Source) error {
 	path := s.scriptPath(from)
 	f, err := parseLoop(from, path, words[0])
 	if err != nil {
+		if at := new(fs.PathError); errors.As(err, &at) {
+			return Wrong("reading %s: %v", words[0], at.Err)
+		}
 		return Wrong("{loop}: %v", err)
 	}
 	s.Script = &Script{

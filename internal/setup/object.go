@@ -57,6 +57,8 @@ func (o *object) text(key string) string {
 	case nil:
 	case string:
 		return v
+	case float64:
+		o.fail(key, " is %s; it must be text, so put it in quotes", show(v))
 	default:
 		o.fail(key, " is %s; it must be text", show(v))
 	}

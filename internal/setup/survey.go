@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/catalog"
+	"snug/internal/pysrc"
 )
 
 // Survey is what a script shows about its run. Each part is empty if the script does not show it.
@@ -133,9 +135,14 @@ func (from Source) modelOf(m Sighting, folder string) map[string]any {
 
 // noModel returns the error for a script that does not show its model.
 func noModel(s *Setup, own Survey, err error) error {
+	var option interface{ UnknownOption() bool }
 	switch {
 	case errors.Is(err, ErrUnknownModel):
 		return err
+	case errors.As(err, &option) && option.UnknownOption():
+		return Wrong("%v", err)
+	case s.otherFramework() != "":
+		return unknownModel("%s trains with %s; snug reads PyTorch only", s.loopName(), s.otherFramework())
 	case own.Open != "":
 		return unknownModel("{model} is missing, and %s loads one whose name is known only at run time; give it with {model.name}, or the script's arguments with {loop} \"%s ARGUMENTS\"", own.Open, s.loopName())
 	case err != nil:
@@ -146,6 +153,39 @@ func noModel(s *Setup, own Survey, err error) error {
 		return unknownModel("{model} is missing, and %s loads none that snug can simulate%s (%s); record the run: %s, and then give {model.name} memory.snug", s.loopName(), UnknownModelsText(own.UnknownModels), own.Why, s.recording())
 	}
 	return unknownModel("{model} is missing, and %s loads none that snug can simulate%s; record the run: %s, and then give {model.name} memory.snug", s.loopName(), UnknownModelsText(own.UnknownModels), s.recording())
+}
+
+// otherFramework returns the framework that the script of the loop imports instead of PyTorch; "" if it imports
+// PyTorch, a library that does not show which one it uses, or none.
+func (s *Setup) otherFramework() (found string) {
+	if s.Script == nil || s.Script.File == nil {
+		return ""
+	}
+	others := map[string]string{"tensorflow": "TensorFlow", "jax": "JAX", "flax": "JAX"}
+	var modules []string
+	for _, x := range s.Script.File.Body {
+		switch x := x.(type) {
+		case *pysrc.Import:
+			for _, n := range x.Names {
+				modules = append(modules, n.Name)
+			}
+		case *pysrc.ImportFrom:
+			if x.Level > 0 {
+				return "" // a module of the project may import PyTorch
+			}
+			modules = append(modules, x.Module)
+		}
+	}
+	for _, m := range modules {
+		top, _, _ := strings.Cut(m, ".")
+		switch {
+		case slices.Contains([]string{"torch", "transformers", "lightning", "pytorch_lightning", "accelerate", "trl", "diffusers"}, top):
+			return ""
+		case found == "":
+			found = others[top]
+		}
+	}
+	return found
 }
 
 // recording returns the command that records the script of the loop.

@@ -63,8 +63,8 @@ func (w *World) batchNormGrad(x, weight *Tensor) (dx, dw, db *Tensor) {
 	return dx, dw, db
 }
 
-// batchNormScratch allocates what the blocks of a kernel for channels last leave for each other: a number of float32 sums
-// for each channel and block, and a counter for each tile of channels. The shape of the grid is flexible_launch_configs
+// batchNormScratch allocates the scratch memory in which the blocks of a kernel for channels last share partial sums: a
+// number of float32 sums for each channel and block, and a counter for each tile of channels. The shape of the grid is flexible_launch_configs
 // (aten/src/ATen/native/cuda/Normalization.cuh, 2.11).
 func (w *World) batchNormScratch(size Shape, sums int) {
 	const tile, each, threads, most, least = 32, 16, 512, 128, 8

@@ -86,6 +86,9 @@ func (r *run) follow() error {
 func (r *run) untrained(res *script.Result) error {
 	loop := r.s.Loop
 	neverUpdates := res.Updates == 0 && res.Backwards > 0
+	if res.Graded == 0 && !neverUpdates && r.s.Lengths != nil && (r.s.Script.StandsFor || len(res.UnknownModels) > 0) {
+		return setup.Wrong("{lengths}: the model of %s is simulated only at the lengths in its code", r.s.Script.Path())
+	}
 	if res.Graded == 0 && !neverUpdates && (r.builder == nil || !res.Called) {
 		return noGradient{setup.Wrong("{loop} %s: it calls no model that snug knows%s%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", loop, setup.UnknownModelsText(res.UnknownModels), firstNote(res.Notes), loop)}
 	}

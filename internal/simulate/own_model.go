@@ -89,7 +89,7 @@ func (r *run) ownNotes(res *script.Result) (out []string) {
 		out = append(out, note)
 	}
 	if idle := r.ineffectiveOn(res); len(idle) > 0 {
-		out = append(out, fmt.Sprintf("%s: no effect, because the model of %s is simulated only as its code is written", strings.Join(idle, ", "), r.s.Script.Path()))
+		out = append(out, fmt.Sprintf("%s: no effect; the sizes come from the code of %s", strings.Join(idle, ", "), r.s.Script.Path()))
 	}
 	if without := r.ungraded(res); without > 0 {
 		out = append(out, fmt.Sprintf("%s: %d of the %d parameters have no gradient at the first update; if the model uses them, the run needs more memory than shown", r.s.Script.Path(), without, len(res.Trained)))

@@ -12,6 +12,9 @@ import (
 // different thing, not a typo: gpt3 is not close to gpt2, nor fp8 to fp32. One digit may be missing or extra.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
+	if len(got) <= 3 {
+		least = 2 // two edits change most of such a word
+	}
 	for _, n := range names {
 		d := Distance(strings.ToLower(got), strings.ToLower(n))
 		if d < least && (SameDigits(got, n) || d == 1 && len(digits(got)) != len(digits(n))) {

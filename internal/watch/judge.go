@@ -5,6 +5,7 @@ package watch
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"snug/internal/units"
 )
@@ -96,7 +97,7 @@ func (w *Watcher) evaluating(p *process, r *Reading) bool {
 	r.State = Evaluating
 	r.Why = fmt.Sprintf("an evaluation is running after step %d; its batches take up to %v", p.step, gib(p.last.PeakAllocated))
 	if n := len(p.last.Shape); n > 0 {
-		r.Why += fmt.Sprintf(" (shape %v)", p.last.Shape)
+		r.Why += fmt.Sprintf(" (shape %s)", strings.ReplaceAll(strings.Trim(fmt.Sprint(p.last.Shape), "[]"), " ", " x "))
 	}
 	capacity := w.capacity(p)
 	if capacity > 0 && p.staying()+p.evalPeak > mostOf*capacity {

@@ -42,7 +42,10 @@ func (p *process) spikes(capacity float64) string {
 		return ""
 	}
 	every := math.Round(float64(last-first) / float64(count-1))
-	return fmt.Sprintf("; about every %.0f steps, one needs %v more than the others, as after saving a checkpoint", every, gib(most))
+	if every < 2 {
+		return ""
+	}
+	return fmt.Sprintf("; about one step in %.0f needs %v more than the others, as after saving a checkpoint", every, gib(most))
 }
 
 // evaluation is what is known about the running evaluation.

@@ -39,7 +39,7 @@ func TestStates(t *testing.T) {
 			if s.N%30 == 1 {
 				s.PeakAllocated = share(0.58)
 			}
-		}), []State{WarmingUp, Good, Ended}, "about every 30 steps, one needs 3.20 GiB more than the others, as after saving a checkpoint"},
+		}), []State{WarmingUp, Good, Ended}, "about one step in 30 needs 3.20 GiB more than the others, as after saving a checkpoint"},
 		"one spike": {even(20, 50, 60, func(s *Step) {
 			if s.N == 40 {
 				s.PeakAllocated = share(0.58)
@@ -78,7 +78,7 @@ func TestWaiting(t *testing.T) {
 
 // TestEvaluationKeeps checks what is said about an evaluation that keeps the outputs of its batches, and one that does not.
 func TestEvaluationKeeps(t *testing.T) {
-	for keeps, want := range map[float64]string{0.02: "; each batch keeps 819.2 MiB, and there is room for 17 more", 0: "(shape [32 512])"} {
+	for keeps, want := range map[float64]string{0.02: "; each batch keeps 819.2 MiB, and there is room for 17 more", 0: "(shape 32 x 512)"} {
 		w := New(Options{})
 		for _, e := range even(20, 50, 60, nil)[:60] {
 			w.Add(e)
