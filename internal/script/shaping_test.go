@@ -35,7 +35,7 @@ func TestShapes(t *testing.T) {
 		"torch.rand(4, 20).unfold(-1, 8, 4)":                                                                                            512,
 		"torch.rand(3, 4, 5)[:, torch.ones(4, 5) > 0]":                                                                                  240,
 		"einops.rearrange(torch.rand(2, 6, 4), 'b (h d) n -> b n (d h)', h=2)":                                                          192,
-		"einops.reduce(torch.rand(2, 6, 4), 'b (c 2) n -> b c', 'mean')":                                                                24,
+		"einops.reduce(torch.rand(2, 6, 4), 'b (c d) n -> b c', 'mean', d=2)":                                                           24,
 		"einops.repeat(torch.rand(6, 4), '... n -> r ... (n 2)', r=3)":                                                                  576,
 		"torch.vstack([torch.rand(3), torch.rand(3)]).tile(2)":                                                                          48,
 	} {
