@@ -4,13 +4,11 @@ package script
 
 import "snug/internal/shadow"
 
-// Counts for metrics: torch.bincount and torch.diag, as for a matrix of confusions.
+// Counts for metrics: torch.bincount, as for a matrix of confusions.
 
 func registerCounts() {
-	tensorMethods["bincount"], tensorMethods["diag"] = bincount, diag
-	for _, name := range []string{"bincount", "diag"} {
-		natives["torch."+name] = onTensor(name)
-	}
+	tensorMethods["bincount"] = bincount
+	natives["torch.bincount"] = onTensor("bincount")
 }
 
 // bincount implements torch.bincount(t, weights, minlength). The largest number is assumed to be below minlength.
@@ -29,17 +27,4 @@ func bincount(in *interpreter, t *shadow.Tensor, a arguments) value {
 	in.World.Scratch(8) // the smallest and the largest number
 	in.World.Scratch(8)
 	return in.World.Empty(shadow.Dims(n), dt).Hold()
-}
-
-// diag implements torch.diag(t) without an offset: a copy of a matrix's diagonal, or a matrix with the diagonal t.
-func diag(in *interpreter, t *shadow.Tensor, a arguments) value {
-	if a.or(0, "diagonal", 0) != 0 || t.RequiresGrad() || t.Dim() > 2 || t.Dim() == 0 {
-		return in.lost(t, "diag")
-	}
-	size := shadow.Dims(t.Size(0), t.Size(0))
-	if t.Dim() == 2 {
-		size = shadow.Dims(min(t.Size(0), t.Size(1)))
-	}
-	in.World.Op("diagonal_copy")
-	return in.World.Empty(size, t.DType()).Hold()
 }

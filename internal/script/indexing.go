@@ -102,9 +102,40 @@ func dropTensors(ts []*shadow.Tensor) {
 	}
 }
 
+// maskedInside implements t[:, mask], for a mask that starts at dimension dim. As in PyTorch, the masked dimensions are
+// moved to the front, and the result has the selected elements where they were.
+func (in *interpreter) maskedInside(t *shadow.Tensor, dim int, mask *shadow.Tensor) *shadow.Tensor {
+	var order, back []int
+	for i := range t.Dim() {
+		switch n := mask.Dim(); {
+		case i < n:
+			order = append(order, dim+i)
+		case i < dim+n:
+			order = append(order, i-n)
+		default:
+			order = append(order, i)
+		}
+	}
+	picked := in.indexed(t.Permute(order...), 0, []*shadow.Tensor{mask})
+	for i := range picked.Dim() {
+		switch {
+		case i < dim:
+			back = append(back, i+1)
+		case i == dim:
+			back = append(back, 0)
+		default:
+			back = append(back, i)
+		}
+	}
+	return picked.Permute(back...)
+}
+
 // indexed implements t[mask] and t[indices], starting at dimension dim.
 func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *shadow.Tensor {
 	if by[0].DType() == shadow.Bool {
+		if dim > 0 && len(by) == 1 && dim+by[0].Dim() <= t.Dim() {
+			return in.maskedInside(t, dim, by[0])
+		}
 		if dim > 0 || len(by) > 1 {
 			in.note("a mask over dimensions other than the first is not followed")
 			return t

@@ -22,7 +22,7 @@ func registerShaping() {
 	natives["torch.bucketize"] = searchSorted(1, 0, "boundaries", "input")
 	natives["torch.vstack"] = concatenated(vstacked)
 	for name, f := range map[string]func(*interpreter, *shadow.Tensor, arguments) value{
-		"unflatten": unflattens, "narrow": narrows, "movedim": movesDims, "moveaxis": movesDims, "tile": tiles, "unsqueeze_": tensorDim((*shadow.Tensor).Unsqueeze),
+		"unflatten": unflattens, "unfold": windows, "narrow": narrows, "movedim": movesDims, "moveaxis": movesDims, "tile": tiles, "unsqueeze_": tensorDim((*shadow.Tensor).Unsqueeze),
 		"squeeze_": tensorSqueeze, "broadcast_to": expands, "cumprod": tensorCumprod, "diagonal": diagonals, "diag": diagonalCopy, "ravel": tensorFlatten, "swapdims": tensorTranspose,
 		"less": comparing("<"), "greater": comparing(">"), "greater_equal": comparing(">="), "less_equal": comparing("<="), "not_equal": comparing("!="),
 		"floor_divide": other("//"), "remainder": other("%"), "fmod": other("%"), "bitwise_and": other("&"), "bitwise_or": other("|"), "bitwise_xor": other("^"),
@@ -183,23 +183,44 @@ func tiles(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Repeat(times...).Hold()
 }
 
-// diagonals implements t.diagonal() of a square: a view.
+// diagonals implements t.diagonal(offset, dim1, dim2): a view.
 func diagonals(in *interpreter, t *shadow.Tensor, a arguments) value {
-	if len(a.pos)+len(a.names) > 0 || t.Dim() != 2 {
+	offset, okO := a.or(0, "offset", 0).(int)
+	first, okF := a.or(1, "dim1", 0).(int)
+	second, okS := a.or(2, "dim2", 1).(int)
+	if !okO || !okF || !okS || t.Dim() < 2 {
 		return in.lost(t, "diagonal")
 	}
-	return t.Slice(0, 0, min(t.Size(0), t.Size(1))).Select(1, 0).Hold()
+	return t.Diagonal(offset, first, second).Hold()
 }
 
-// diagonalCopy implements torch.diag(t): the diagonal of a matrix, or a matrix with t on its diagonal.
+// diagonalCopy implements torch.diag(t, diagonal): a diagonal of a matrix, or a matrix with t on a diagonal.
 func diagonalCopy(in *interpreter, t *shadow.Tensor, a arguments) value {
+	offset, ok := a.or(0, "diagonal", 0).(int)
 	switch {
-	case len(a.pos)+len(a.names) == 0 && t.Dim() == 2:
-		return t.Slice(0, 0, min(t.Size(0), t.Size(1))).Select(1, 0).Clone().Hold()
-	case len(a.pos)+len(a.names) == 0 && t.Dim() == 1:
-		return t.Unsqueeze(1).Expand(t.Size(0), t.Size(0)).Clone().Hold()
+	case ok && t.Dim() == 2:
+		return t.Diagonal(offset, 0, 1).Clone().Hold()
+	case ok && t.Dim() == 1:
+		n := t.Size(0) + max(offset, -offset)
+		if offset == 0 {
+			return t.Unsqueeze(1).Expand(n, n).Clone().Hold()
+		}
+		if !t.RequiresGrad() {
+			return in.World.Empty(shadow.Dims(n, n), t.DType()).Hold()
+		}
 	}
 	return in.lost(t, "diag")
+}
+
+// windows implements t.unfold(dimension, size, step): a view.
+func windows(in *interpreter, t *shadow.Tensor, a arguments) value {
+	dim, okD := a.or(0, "dimension", nil).(int)
+	size, okS := a.or(1, "size", nil).(int)
+	step, okT := a.or(2, "step", nil).(int)
+	if !okD || !okS || !okT || step < 1 || t.Dim() == 0 || size > t.Size(dim) {
+		return in.lost(t, "unfold")
+	}
+	return t.Unfold(dim, size, step).Hold()
 }
 
 // searchSorted implements torch.searchsorted(sorted, values) and, with the other order, torch.bucketize(input, boundaries).

@@ -30,9 +30,16 @@ func TestShapes(t *testing.T) {
 		"torch.tensor([float(x) for x in torch.rand(6)])":                                                                               24,
 		"torch.rand(6, 1, 4).squeeze()":                                                                                                 96,
 		"torch.rand(6, 4).unflatten(-1, (2, -1)).movedim(0, 1).narrow(0, 0, 1)":                                                         48,
+		"torch.diag(torch.rand(4, 6), 3)":                                                                                               12,
+		"torch.rand(4, 6).diagonal(-1).contiguous()":                                                                                    12,
+		"torch.rand(4, 20).unfold(-1, 8, 4)":                                                                                            512,
+		"torch.rand(3, 4, 5)[:, torch.ones(4, 5) > 0]":                                                                                  240,
+		"einops.rearrange(torch.rand(2, 6, 4), 'b (h d) n -> b n (d h)', h=2)":                                                          192,
+		"einops.reduce(torch.rand(2, 6, 4), 'b (c d) n -> b c', 'mean', d=2)":                                                           24,
+		"einops.repeat(torch.rand(6, 4), '... n -> r ... (n 2)', r=3)":                                                                  576,
 		"torch.vstack([torch.rand(3), torch.rand(3)]).tile(2)":                                                                          48,
 	} {
-		sizes, notes := allocations(t, "import torch\nimport numpy as np\nx = ("+code+").cuda()\n")
+		sizes, notes := allocations(t, "import torch\nimport einops\nimport numpy as np\nx = ("+code+").cuda()\n")
 		if !slices.Equal(sizes, []uint64{want}) || len(notes) > 0 {
 			t.Errorf("%s takes %v on the card, want %d; notes %q", code, sizes, want, notes)
 		}
@@ -51,9 +58,14 @@ func TestLayers(t *testing.T) {
 		"nn.InstanceNorm2d(8)(x)":                                 {2304, 64, 64},
 		"nn.AdaptiveMaxPool2d(2)(x)":                              {256, 512},
 		"torch.lerp(x, x, 0.1)":                                   {2304},
+		"Rearrange('b (h c) y x -> b h (y x) c', h=2)(x)":         nil,
+		"Rearrange('b c y x -> b (y x) c 1')(x)":                  nil,
+		"Rearrange('b c y x -> b (y x c)')(x)":                    {2304},
+		"x.unfold(2, 3, 3).unfold(3, 3, 3).diagonal(0, 1, 2)":     nil,
+		"torch.diag(x[0, 0], -2)":                                 {16},
 		"nn.Softsign()(x)":                                        {2304, 2304, 2304},
 	} {
-		sizes, notes := allocations(t, "import torch\nfrom torch import nn\nx = torch.rand(2, 8, 6, 6, device='cuda')\nwith torch.no_grad():\n    y = "+code+"\n")
+		sizes, notes := allocations(t, "import torch\nfrom torch import nn\nfrom einops.layers.torch import Rearrange\nx = torch.rand(2, 8, 6, 6, device='cuda')\nwith torch.no_grad():\n    y = "+code+"\n")
 		if !slices.Equal(sizes, append([]uint64{2304}, want...)) || len(notes) > 0 {
 			t.Errorf("%s allocates %v, want %v; notes %q", code, sizes[1:], want, notes)
 		}

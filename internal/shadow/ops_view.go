@@ -202,6 +202,38 @@ func (t *Tensor) Select(dim, _ int) *Tensor {
 	})
 }
 
+// Diagonal is torch.diagonal: the diagonal of two dimensions as the last dimension, above the main one by offset.
+func (t *Tensor) Diagonal(offset, a, b int) *Tensor {
+	a, b = t.size.at(a), t.size.at(b)
+	n := min(t.size.d[a], t.size.d[b]-offset)
+	if offset < 0 {
+		n = min(t.size.d[a]+offset, t.size.d[b])
+	}
+	full, first, second := t.size, max(a, b), min(a, b)
+	step := t.stride.d[a] + t.stride.d[b]
+	size := t.size.Remove(first).Remove(second).Append(max(n, 0))
+	stride := t.stride.Remove(first).Remove(second).Append(step)
+	return t.view("DiagonalBackward0", size, stride, func(g *Tensor) *Tensor {
+		out := g.w.Empty(full, g.dtype)
+		g.w.Launch(out, g)
+		return out
+	})
+}
+
+// Unfold is t.unfold(dim, size, step): windows of one dimension, whose elements are the last dimension. Its backward
+// adds them into zeros.
+func (t *Tensor) Unfold(dim, window, step int) *Tensor {
+	dim = t.size.at(dim)
+	full := t.size
+	size := t.size.With(dim, (t.size.d[dim]-window)/step+1).Append(window)
+	stride := t.stride.With(dim, t.stride.d[dim]*step).Append(t.stride.d[dim])
+	return t.view("UnfoldBackward0", size, stride, func(g *Tensor) *Tensor {
+		out := g.w.Empty(full, g.dtype)
+		g.w.Launch(out, g)
+		return out
+	})
+}
+
 // Split is torch.split or chunk: views along one dimension that share one node. Its backward joins the parts in
 // one copy, with zeros for parts without a gradient.
 func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
