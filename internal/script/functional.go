@@ -55,7 +55,7 @@ func registerFunctional() {
 	natives["snug.pad_packed"] = padPacked
 	natives["torch.lstm_cell"] = lstmCell
 	natives["torch.gru_cell"] = gruCell
-	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {
+	for name, dt := range map[string]shadow.DType{"LongTensor": shadow.Int64, "IntTensor": shadow.Int32, "ShortTensor": shadow.Int16, "CharTensor": shadow.Int8, "ByteTensor": shadow.UInt8, "FloatTensor": shadow.Float32, "HalfTensor": shadow.Float16, "BoolTensor": shadow.Bool, "DoubleTensor": shadow.Float64} {
 		natives["torch."+name] = tensorClass(dt)
 	}
 }

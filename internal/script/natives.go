@@ -4,6 +4,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"snug/internal/shadow"
@@ -167,7 +168,9 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 		return v
 	}
 	switch name {
-	case "append", "add", "appendleft":
+	case "appendleft":
+		in.insert(l, 0, v)
+	case "append", "add":
 		in.grow(1)
 		in.puts(v, l)
 		l.items = append(l.items, hold(v))
@@ -185,7 +188,9 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 			return unknown{}
 		}
 		i := len(l.items) - 1
-		if k, ok := v.(int); ok && k >= 0 && k < len(l.items) || name == "popleft" {
+		if k, ok := v.(int); ok && k < 0 && k+len(l.items) >= 0 {
+			i = k + len(l.items)
+		} else if ok && k < len(l.items) || name == "popleft" {
 			i = max(k, 0)
 		}
 		out := l.items[i]
@@ -194,12 +199,32 @@ func (in *interpreter) listMethod(l *list, name string, a arguments) value {
 	case "copy":
 		return in.listOperation("*", l, 1)
 	case "insert":
-		in.puts(a.or(1, "", nil), l)
-		l.items = append(l.items, hold(a.or(1, "", nil)))
+		at, known := v.(int)
+		if !known {
+			at = len(l.items)
+		}
+		in.insert(l, at, a.or(1, "", nil))
+	case "reverse":
+		slices.Reverse(l.items)
 	case "index", "count":
 		return unknown{}
 	}
 	return nil
+}
+
+// insert puts v before the item with the index at, which may be negative. A queue that is full loses its last item.
+func (in *interpreter) insert(l *list, at int, v value) {
+	in.grow(1)
+	in.puts(v, l)
+	if at < 0 {
+		at += len(l.items)
+	}
+	l.items = slices.Insert(slices.Clone(l.items), min(max(at, 0), len(l.items)), hold(v))
+	if n := len(l.items); l.most > 0 && n > l.most {
+		gone := l.items[l.most:]
+		l.items = l.items[:l.most]
+		dropAll(gone)
+	}
 }
 
 func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {

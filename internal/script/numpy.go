@@ -20,8 +20,9 @@ func registerNumPy() {
 	} {
 		natives["numpy."+name] = f.make
 	}
-	natives["numpy.array"] = newTensor
-	natives["numpy.asarray"] = newTensor
+	for _, name := range []string{"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "copy", "require"} {
+		natives["numpy."+name] = newTensor
+	}
 	natives["numpy.arange"] = arrayRange
 	natives["numpy.linspace"] = linspace(shadow.Float64)
 	natives["numpy.stack"] = alongAxis(stackedOf)
@@ -33,6 +34,9 @@ func registerNumPy() {
 	}
 	for name, dt := range map[string]shadow.DType{
 		"float32": shadow.Float32, "float64": shadow.Float64, "float16": shadow.Float16, "int64": shadow.Int64, "int32": shadow.Int32, "uint8": shadow.UInt8, "bool_": shadow.Bool,
+		"int8": shadow.Int8, "int16": shadow.Int16, "uint16": shadow.UInt16, "uint32": shadow.Int32, "uint64": shadow.Int64, // the last two by size
+		"half": shadow.Float16, "single": shadow.Float32, "double": shadow.Float64, "intp": shadow.Int64, "int_": shadow.Int64, "longlong": shadow.Int64,
+		"byte": shadow.Int8, "ubyte": shadow.UInt8, "short": shadow.Int16, "ushort": shadow.UInt16, "intc": shadow.Int32,
 	} {
 		constants["numpy."+name] = dtypeValue(dt)
 	}

@@ -19,6 +19,9 @@ func registerNumPyFunctions() {
 		"amin": "amin", "argmax": "argmax", "argmin": "argmin", "cumsum": "cumsum", "sort": "sort", "argsort": "argsort", "transpose": "permute", "reshape": "reshape", "expand_dims": "unsqueeze",
 		"squeeze": "squeeze", "repeat": "repeat_interleave", "matmul": "matmul", "dot": "matmul", "tril": "tril", "triu": "triu", "clip": "clamp", "maximum": "maximum", "minimum": "minimum",
 		"power": "pow", "isnan": "isnan", "concat": "cat", "zeros_like": "zeros_like", "ones_like": "ones_like", "eye": "eye",
+		"full_like": "full_like", "empty_like": "empty_like", "flip": "flip", "roll": "roll", "tile": "tile", "moveaxis": "movedim", "swapaxes": "transpose", "ravel": "flatten",
+		"broadcast_to": "broadcast_to", "absolute": "abs", "isfinite": "isfinite", "isinf": "isinf", "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div",
+		"logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not", "diag": "diag",
 	} {
 		if natives["numpy."+name] == nil {
 			natives["numpy."+name] = asTorch(torch)

@@ -73,6 +73,9 @@ func registerMoreMethods() {
 		"le": comparing("<="), "ge": comparing(">="),
 		"int":    plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Int32) }),
 		"double": plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Float64) }),
+		"short":  plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Int16) }),
+		"char":   plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.Int8) }),
+		"byte":   plain(func(t *shadow.Tensor) *shadow.Tensor { return t.To(shadow.UInt8) }),
 		"type_as": func(_ *interpreter, t *shadow.Tensor, a arguments) value {
 			if o, ok := a.or(0, "other", nil).(*shadow.Tensor); ok {
 				return t.To(o.DType()).Hold()

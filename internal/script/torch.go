@@ -15,12 +15,13 @@ import (
 var dtypeNames = map[shadow.DType]string{
 	shadow.Float32: "float32", shadow.Float16: "float16", shadow.BFloat16: "bfloat16", shadow.Float64: "float64",
 	shadow.Int64: "int64", shadow.Int32: "int32", shadow.Bool: "bool", shadow.UInt8: "uint8",
+	shadow.Int8: "int8", shadow.Int16: "int16", shadow.UInt16: "uint16",
 }
 
 // constants holds the values of dotted names.
 var constants = map[string]value{
 	"torch.float": dtypeValue(shadow.Float32), "torch.half": dtypeValue(shadow.Float16),
-	"torch.double": dtypeValue(shadow.Float64), "torch.long": dtypeValue(shadow.Int64), "torch.int": dtypeValue(shadow.Int32),
+	"torch.double": dtypeValue(shadow.Float64), "torch.long": dtypeValue(shadow.Int64), "torch.int": dtypeValue(shadow.Int32), "torch.short": dtypeValue(shadow.Int16),
 	"os.environ": namespace("os.environ"),
 	"math.inf":   1e308,
 }

@@ -12,6 +12,9 @@ const (
 	None     DType = iota // no type given
 	Bool                  // 1 byte
 	UInt8                 // 1 byte
+	Int8                  // 1 byte
+	Int16                 // 2 bytes
+	UInt16                // 2 bytes
 	Int32                 // 4 bytes
 	Int64                 // 8 bytes
 	Float16               // 2 bytes
@@ -24,7 +27,8 @@ var dtypes = [...]struct {
 	name  string
 	bytes uint64
 }{
-	None: {"none", 0}, Bool: {"bool", 1}, UInt8: {"uint8", 1}, Int32: {"int32", 4}, Int64: {"int64", 8},
+	None: {"none", 0}, Bool: {"bool", 1}, UInt8: {"uint8", 1}, Int8: {"int8", 1},
+	Int16: {"int16", 2}, UInt16: {"uint16", 2}, Int32: {"int32", 4}, Int64: {"int64", 8},
 	Float16: {"float16", 2}, BFloat16: {"bfloat16", 2}, Float32: {"float32", 4}, Float64: {"float64", 8},
 }
 
@@ -52,10 +56,14 @@ func (d DType) Kernel() kernel.Type {
 }
 
 // promote is torch.promote_types for the types above: the wider one wins. The two 16-bit floats promote to
-// float32, because neither contains the other.
+// float32, because neither contains the other,
+// and so do the two 8-bit integers to int16.
 func promote(a, b DType) DType {
 	if a.Half() && b.Half() && a != b {
 		return Float32
+	}
+	if min(a, b) == UInt8 && max(a, b) == Int8 {
+		return Int16
 	}
 	return max(a, b)
 }
