@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
 	"path"
 	"path/filepath"
 
@@ -13,29 +15,39 @@ import (
 // commanded returns the project as --loop "script.py ARGS" starts its script: the arguments replace the command in the
 // folder's files and the script's defaults. It returns the project itself if there are none, or, if the folder's settings are
 // those of another script, the settings in the script itself; nil if that has none.
-func (f *projectFlags) commanded(project *config.Project, over map[string]any) *config.Project {
+func (f *projectFlags) commanded(project *config.Project, over map[string]any) (*config.Project, error) {
 	loop, _ := over["loop"].(string)
 	script := filepath.ToSlash(filepath.Clean(setup.ScriptOf(loop)))
 	if project == nil || len(f.paths) > 0 || !setup.ReadsScript(loop) {
-		return project
+		return project, nil
 	}
 	files := projectFiles{f.folder}
 	if _, err := files.ReadFile(script); err != nil {
-		return project
+		return project, nil
 	}
 	if loop != setup.ScriptOf(loop) {
 		started, err := config.OpenCommand(files, f.folder, "python "+loop)
-		if err != nil {
-			return project
+		if err == nil {
+			return started, nil
 		}
-		return started
+		return project, f.unreadArguments(script, loop)
 	}
 	if main, _ := project.Main(); path.Ext(main) != ".py" || main == script {
-		return project
+		return project, nil
 	}
 	own, err := config.Open(files, f.folder, script)
 	if err != nil {
+		return nil, nil
+	}
+	return own, nil
+}
+
+// unreadArguments returns an error if a script's settings are those in the code around a trainer, which the command's
+// arguments may change: they are read only together with the batch. A script with its own loop is followed with its arguments.
+func (f *projectFlags) unreadArguments(script, loop string) error {
+	text, err := (projectFiles{f.folder}).ReadFile(script)
+	if err != nil || !bytes.Contains(text, []byte("TrainingArguments(")) && !bytes.Contains(text, []byte("HfArgumentParser(")) || bytes.Contains(text, []byte(".backward(")) {
 		return nil
 	}
-	return own
+	return fmt.Errorf("the arguments in %q are read only with the batch among them; add it, as the script calls it, such as --per_device_train_batch_size 8", loop)
 }

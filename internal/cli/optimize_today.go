@@ -138,7 +138,10 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(d, "kind") // the kind comes from the files, or is DistributedDataParallel by default
 	}
 	t.given = givenOver(project, over)
-	started := o.commanded(project, over)
+	started, err := o.commanded(project, over)
+	if err != nil {
+		return nil, err
+	}
 	started.CopySettings(project.Run)
 	files, dropped := beneath(o.modeled(env, started.Fields()), over)
 	fields := lay(over, files)

@@ -50,7 +50,10 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	if err != nil {
 		return nil, p.several(env, over, err)
 	}
-	if project = p.commanded(project, over); project == nil {
+	if project, err = p.commanded(project, over); err != nil {
+		return nil, err
+	}
+	if project == nil {
 		return f.requestsOver(env, over)
 	}
 	project.SetTransformers(transformersOf(over))
