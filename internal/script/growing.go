@@ -4,11 +4,11 @@ package script
 
 import "snug/internal/shadow"
 
-// A loop that keeps more with every update, as with a buffer of earlier results, is followed further than others, until
+// A short loop that keeps more with every update, as with a buffer of earlier results, is followed further than others, until
 // that stops.
 
 const (
-	growingIterations = 64      // iterations of a loop that keeps growing
+	growingIterations = 64      // iterations of the longest such loop
 	leastGrowth       = 1 << 18 // bytes per iteration
 )
 

@@ -28,7 +28,7 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	held := grower{held: in.World.Growth()}
 	for i := 0; ; i++ {
 		steps.next(in)
-		if held.next(); !last && (it.size < 0 || !held.grows(i)) && in.enough(it, i, steps, fetched) {
+		if held.next(); !last && (it.size < 0 || it.size > growingIterations || !held.grows(i)) && in.enough(it, i, steps, fetched) {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}

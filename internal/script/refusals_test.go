@@ -35,7 +35,7 @@ CrossEncoderTrainer(model=model, loss=loss).train()
 // TestRefusals checks the errors for scripts that cannot be followed.
 func TestRefusals(t *testing.T) {
 	for name, x := range map[string]struct{ script, want string }{
-		"code fixes the batch": {training + "while True:\n    x = torch.randint(0, 5, (4, 8)).cuda()\n    model(x, labels=x).loss.backward()\n    opt.step()\n", "x.py:7: the script's own batch is 4 here"},
+		"code fixes the batch": {training + "while True:\n    x = torch.randint(0, 5, (4, 8)).cuda()\n    model(x, labels=x).loss.backward()\n    opt.step()\n", "x.py:7: the code fixes the batch at 4"},
 		"a list in itself":     {"x = []\nx.append(x)\ny = x == x\n", "x.py:2: a list or dict that contains itself"},
 		"endless calls":        {"def f():\n    f()\nf()\n", "x.py:2: calls are nested more than"},
 		"many items":           {"x = [0] * 1000\nwhile True:\n    x = x + x\n", "x.py:3: following the script requires lists"},
