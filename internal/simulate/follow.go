@@ -128,6 +128,9 @@ func (r *run) addNotes(res *script.Result, lacksAdapters bool) {
 // note that the figures are for another precision.
 func (r *run) notes(res *script.Result) []string {
 	s, of := cmp.Or(r.o.whole, r.s), differences(r.s, res)
+	if r.keepsFloat32() {
+		of = append(of, fmt.Sprintf("%s: precision is %s, but the script's weights are float32; the figures follow the script", r.s.Script.Path(), r.s.Precision))
+	}
 	if s != r.s && !s.ChangedAny() {
 		of = append(of, fmt.Sprintf("%s: an update after %d micro-batches is too long to follow; %d are simulated, and the others make the same allocations", s.Script.Path(), s.Accumulation, r.s.Accumulation))
 	}
@@ -141,6 +144,15 @@ func (r *run) notes(res *script.Result) []string {
 		}
 	}
 	return notes
+}
+
+// keepsFloat32 reports whether 16-bit weights are asked for that the script does not make.
+func (r *run) keepsFloat32() bool {
+	if r.builder == nil || r.s.Changed("precision") || !r.s.Overrides("precision") || r.s.Precision != setup.BF16 && r.s.Precision != setup.FP16 {
+		return false
+	}
+	trained := r.builder.Trainable()
+	return len(trained) > 0 && !slices.ContainsFunc(trained, func(t *shadow.Tensor) bool { return t.DType() != shadow.Float32 })
 }
 
 // firstNote returns the first note, in parentheses: something that was not followed may be why no update was
