@@ -32,7 +32,7 @@ func TestAnswers(t *testing.T) {
 		`"loop": "trl-grpo", "dist": {"kind": "zero3", "world": 2}`:                            "not with dist.kind zero3",
 		`"loop": "trl-orpo", "dist": {"kind": "fsdp1", "world": 2}`:                            "not with dist.kind fsdp1",
 		`"loop": "trl-dpo", "lora": {"rank": 8}, "dist": {"kind": "zero2", "world": 2}`:        "",
-		`"loop": "trl-dpo", "lora": {"rank": 8}, "dist": {"kind": "zero3", "world": 2}`:        "with adapters not with dist.kind zero3",
+		`"loop": "trl-dpo", "lora": {"rank": 8}, "dist": {"kind": "zero3", "world": 2}`:        "with adapters is not simulated with dist.kind zero3",
 		`"loop": "trl-dpo", "versions": {"trl": "1.9"}, "dist": {"kind": "zero2", "world": 2}`: "and TRL 1.9",
 		`"loop": "axolotl-dpo", "dist": {"kind": "zero2", "world": 2}`:                         "not with dist.kind zero2",
 		`"loop": "trl-dpo", "versions": {"trl": "0.24"}`:                                       "",
