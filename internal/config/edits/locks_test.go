@@ -28,3 +28,15 @@ func TestStepInBackward(t *testing.T) {
 		}
 	}
 }
+
+// torchtune stops if activations are offloaded without being checkpointed.
+func TestOffloadedActivations(t *testing.T) {
+	for on, locks := range map[string]bool{"True": true, "False": false} {
+		files := fstest.MapFS{"full.yaml": {Data: []byte("model:\n  _component_: torchtune.models.llama3_2.llama3_2_1b\n" +
+			"batch_size: 4\ngradient_accumulation_steps: 1\nenable_activation_checkpointing: True\nenable_activation_offloading: " + on + "\n")}}
+		p := opened(t, files)
+		if _, err := New(p, configtest.Values(map[string]any{"checkpointing": false})); (err != nil) != locks {
+			t.Errorf("%s: turning checkpointing off: %v", on, err)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func torchtuneKeys() []Key {
 		shares("context_parallel_dim", torchtuneConfigs),
 		less("fsdp_cpu_offload", offloadsAll, torchtuneConfigs),
 		inBackward(),
-		less("enable_activation_offloading", offloadsActivations, torchtuneConfigs),
+		offloadedActivations(),
 		either("compile", compiles, torchtuneConfigs),
 		wholeLoss(), chunkedLoss(),
 		marked("loss._component_", takesLess, torchtuneConfigs, Term{"torchtune.modules.loss.LinearCrossEntropyLoss", noLogits}),
@@ -60,6 +60,13 @@ func torchtuneKeys() []Key {
 func inBackward() Key {
 	k := less("optimizer_in_bwd", "updates each weight as soon as its gradient is ready", torchtuneConfigs)
 	k.Locks = &Lock{"accumulation", "is on, and torchtune cannot accumulate gradients with it"}
+	return k
+}
+
+// offloadedActivations returns the key for activations in host memory.
+func offloadedActivations() Key {
+	k := less("enable_activation_offloading", offloadsActivations, torchtuneConfigs)
+	k.Locks = &Lock{"checkpointing", "is on, and torchtune accepts it only with activation checkpointing"}
 	return k
 }
 
