@@ -32,7 +32,7 @@ func (f *projectFlags) commanded(project *config.Project, over map[string]any) (
 		}
 		return project, f.unreadArguments(script, loop)
 	}
-	if main, _ := project.Main(); path.Ext(main) != ".py" || main == script {
+	if main, _ := project.Main(); path.Ext(main) != ".py" || main == script && !(f.plain && project.Fields()["dist"] != nil) {
 		return project, nil
 	}
 	own, err := config.Open(files, f.folder, script)

@@ -36,6 +36,7 @@ func (f *setupFlags) commandArg(words []string, p *projectFlags) error {
 		return fmt.Errorf("the command after -- starts no Python script: %s; write it like snug estimate -- python train.py --batch-size 8", quoteWords(words))
 	}
 	if isPython(words[:i]) {
+		p.plain = true
 		return f.flags.Set("loop", quoteWords(words[i:]))
 	}
 	p.given = quoteWords(words)

@@ -25,6 +25,7 @@ type projectFlags struct {
 	folder string
 	paths  []string
 	given  string // the command that trains, if it is given and no plain start of a script
+	plain  bool   // the given command starts a script with Python itself, not with a launcher
 	wanted bool   // the command is about the folder's files, so a model alone is not a separate run
 }
 
