@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"snug/internal/config"
+	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -30,6 +31,9 @@ func (f *projectFlags) commanded(project *config.Project, over map[string]any) (
 		if err == nil {
 			return started, nil
 		}
+		if started = f.withItsBatch(script, loop); started != nil {
+			return started, nil
+		}
 		return project, f.unreadArguments(script, loop)
 	}
 	if main, _ := project.Main(); path.Ext(main) != ".py" || main == script && !(f.plain && project.Fields()["dist"] != nil) {
@@ -40,6 +44,37 @@ func (f *projectFlags) commanded(project *config.Project, over map[string]any) (
 		return nil, nil
 	}
 	return own, nil
+}
+
+// batchOption matches an option of a script that may be its batch.
+var batchOption = pattern.New(`add_argument\(\s*["'](--[\w-]*(?:bs|bsz|batch[_-]?size)[\w-]*)["']`, "add_argument(")
+
+// withItsBatch reads a command that leaves the batch at the script's default: with that default in the command. It returns nil if
+// the default is not known.
+func (f *projectFlags) withItsBatch(script, loop string) *config.Project {
+	files := projectFiles{f.folder}
+	text, err := files.ReadFile(script)
+	if err != nil {
+		return nil
+	}
+	batch, options := any(8), []string{"--per_device_train_batch_size"} // TrainingArguments' default
+	if !bytes.Contains(text, []byte("HfArgumentParser(")) {
+		own, err := config.Open(files, f.folder, script)
+		if err != nil || own.Fields()["batch"] == nil {
+			return nil
+		}
+		batch, options = own.Fields()["batch"], nil
+		for _, m := range batchOption.Regexp().FindAllSubmatch(text, -1) {
+			options = append(options, string(m[1]))
+		}
+	}
+	for _, option := range options {
+		started, err := config.OpenCommand(files, f.folder, fmt.Sprintf("python %s %s %v", loop, option, batch))
+		if err == nil && fmt.Sprint(started.Fields()["batch"]) == fmt.Sprint(batch) {
+			return started
+		}
+	}
+	return nil
 }
 
 // unreadArguments returns an error if a script's settings are those in the code around a trainer, which the command's
